@@ -1,0 +1,58 @@
+"""Makes `unicode_tables.npz`: python -m corpus_assets.kernels.make_unicode_tables
+
+Run by hand when the tables move to another Unicode version; that is a new code version of every stage that reads words.
+The version is that of the installed `unicodedata2`, so the tables do not depend on which Python made them.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import unicodedata2 as ucd
+
+from corpus_assets.kernels.unicode_tables import LETTER, MARK, NUMBER, OTHER, PATH, SINGLE, SPACE
+
+# Scripts written without spaces: each character is a word by itself (design section 4).
+SINGLE_NAMES = (
+    "CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA", "HENTAIGANA", "TANGUT", "NUSHU", "KHITAN",
+    "THAI", "LAO", "KHMER", "MYANMAR",
+)  # fmt: skip
+WHITE_SPACE = {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20, 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
+WHITE_SPACE |= set(range(0x2000, 0x200B))
+
+
+def build() -> tuple[np.ndarray, np.ndarray]:
+    """Per code point: its class (uint8), and its simple lower case (uint32)."""
+    kind = np.full(0x110000, OTHER, np.uint8)
+    lower = np.arange(0x110000, dtype=np.uint32)
+    for code in range(0x110000):
+        if 0xD800 <= code <= 0xDFFF:
+            continue
+        char = chr(code)
+        category = ucd.category(char)
+        if code in WHITE_SPACE:
+            kind[code] = SPACE
+        elif category[0] in "LNM":
+            if ucd.name(char, "").startswith(SINGLE_NAMES):
+                kind[code] = SINGLE
+            else:
+                kind[code] = {"L": LETTER, "N": NUMBER, "M": MARK}[category[0]]
+        folded = char.lower()
+        if len(folded) == 1:
+            lower[code] = ord(folded)
+    return kind, lower
+
+
+def main(path: Path = PATH) -> None:
+    kind, lower = build()
+    changed = np.flatnonzero(lower != np.arange(0x110000, dtype=np.uint32))
+    np.savez_compressed(
+        path,
+        unicode_version=np.array(ucd.unidata_version),
+        kind=kind,
+        lower_from=changed.astype(np.uint32),
+        lower_to=lower[changed],
+    )
+
+
+if __name__ == "__main__":
+    main()

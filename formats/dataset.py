@@ -1,0 +1,205 @@
+"""Dataset: a stage's output, as numbered Parquet shards and a manifest that names each by length and SHA-256.
+
+Spec: dataset.md. A reader checks length and hash before it decodes a byte, so a short or changed intermediate is
+refused by name instead of being read as fewer rows.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from formats import canonical, durable
+from formats.errors import CorruptDataError, SchemaMismatchError
+
+VERSION = 1
+MANIFEST = "_DATASET.json"
+DEFAULT_ROW_GROUP_BYTES = 32 * 1024 * 1024
+BATCH_ROWS = 4096
+_VARIABLE_WIDTH = (pa.large_string(), pa.large_binary(), pa.string(), pa.binary())
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One Parquet file. `id` is its place in the dataset: rows are ordered by (id, position in the file)."""
+
+    id: int
+    path: str
+    rows: int
+    num_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Shards of one schema, ordered by id; ids may have gaps. `notes` are whole numbers a stage reports."""
+
+    schema: pa.Schema
+    shards: tuple[Shard, ...]
+    notes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        return sum(shard.rows for shard in self.shards)
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(shard.num_bytes for shard in self.shards)
+
+    @property
+    def digest(self) -> str:
+        """Names the content: schema, and per shard its id, rows and SHA-256. Not where it lies."""
+        shards = [[shard.id, shard.rows, shard.sha256] for shard in self.shards]
+        return canonical.digest({"schema": schema_as_json(self.schema), "shards": shards})
+
+    def shard(self, shard_id: int) -> Shard | None:
+        return next((shard for shard in self.shards if shard.id == shard_id), None)
+
+
+def concat(datasets: Sequence[Dataset]) -> Dataset:
+    """The datasets after each other, shards renumbered from 0 in that order."""
+    schema = datasets[0].schema
+    for other in datasets[1:]:
+        if other.schema != schema:
+            raise SchemaMismatchError("concat", "schema", schema, other.schema, "join datasets of one stage only")
+    shards = [shard for dataset in datasets for shard in dataset.shards]
+    return Dataset(schema, tuple(replace(shard, id=i) for i, shard in enumerate(shards)))
+
+
+def schema_as_json(schema: pa.Schema) -> list[list[Any]]:
+    return [[f.name, str(f.type), f.nullable] for f in schema]
+
+
+def write_shard(
+    shard_id: int, path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, row_group_bytes: int
+) -> Shard:
+    """Write one shard whole or not at all. Row groups are cut by bytes of the rows alone, so that how the rows came
+    cut into batches never shows in the file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    rows = 0
+    try:
+        with pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=3) as writer:
+            for group in cut_row_groups(batches, schema, row_group_bytes):
+                writer.write_table(group, row_group_size=max(1, group.num_rows))
+                rows += group.num_rows
+        with open(temporary, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        num_bytes = temporary.stat().st_size
+        temporary.rename(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return Shard(shard_id, str(path), rows, num_bytes, digest)
+
+
+def row_sizes(batch: pa.RecordBatch) -> np.ndarray:
+    """Bytes each row takes in memory: 8 for a fixed-width column, the length of a string or binary."""
+    sizes = np.zeros(batch.num_rows, np.int64)
+    for column in batch.columns:
+        kind = column.type
+        if kind in _VARIABLE_WIDTH:
+            lengths = pc.fill_null(pc.binary_length(column), 0)
+            sizes += lengths.to_numpy(zero_copy_only=False).astype(np.int64)
+        elif pa.types.is_fixed_size_binary(kind):
+            sizes += kind.byte_width
+        else:
+            sizes += 8
+    return sizes
+
+
+def cut_row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema, row_group_bytes: int) -> Iterator[pa.Table]:
+    """Consecutive rows as tables of at most `row_group_bytes` (by `row_sizes`); a longer row is a table of its own."""
+    held: list[pa.RecordBatch] = []
+    room = row_group_bytes
+    for batch in batches:
+        batch = batch if batch.schema == schema else batch.cast(schema)
+        start = 0
+        for i, size in enumerate(row_sizes(batch)):
+            if size > room and (held or i > start):
+                if i > start:
+                    held.append(batch.slice(start, i - start))
+                yield pa.Table.from_batches(held, schema)
+                held, start, room = [], i, row_group_bytes
+            room -= size
+        if start < batch.num_rows:
+            held.append(batch.slice(start))
+    if held:
+        yield pa.Table.from_batches(held, schema)
+
+
+def verified(shard: Shard) -> Path:
+    """The shard's path, once its length and hash are what the manifest says. Raises CorruptDataError."""
+    path = Path(shard.path)
+    todo = "delete its folder and materialize the stage again"
+    if not path.exists():
+        raise CorruptDataError(path, "file", f"{shard.num_bytes} bytes", "missing", todo)
+    if (found := path.stat().st_size) != shard.num_bytes:
+        raise CorruptDataError(path, "length", shard.num_bytes, found, todo)
+    if (digest := durable.sha256_of(path)) != shard.sha256:
+        raise CorruptDataError(path, "sha256", shard.sha256, digest, todo)
+    return path
+
+
+def read_shard(
+    shard: Shard, *, columns: Sequence[str] | None = None, batch_rows: int = BATCH_ROWS
+) -> Iterator[pa.RecordBatch]:
+    """The shard's rows in order, after length and hash were checked."""
+    with pq.ParquetFile(verified(shard), memory_map=True) as file:
+        yield from file.iter_batches(batch_rows, columns=columns, use_threads=False)
+
+
+def read(dataset: Dataset, *, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """All rows in order, shard after shard."""
+    for shard in dataset.shards:
+        yield from read_shard(shard, columns=columns)
+
+
+def read_table(dataset: Dataset, *, columns: Sequence[str] | None = None) -> pa.Table:
+    """All rows as a table: for datasets known to be small, and for tests."""
+    schema = dataset.schema if columns is None else pa.schema([dataset.schema.field(name) for name in columns])
+    return pa.Table.from_batches((b.cast(schema) for b in read(dataset, columns=columns)), schema)
+
+
+def write_manifest(folder: Path, dataset: Dataset, identity: dict[str, Any]) -> None:
+    """Write `_DATASET.json` last: a folder without it is not a dataset."""
+    manifest = {
+        "format": "dataset",
+        "version": VERSION,
+        "identity": identity,
+        "schema": schema_as_json(dataset.schema),
+        "shards": [
+            {"id": s.id, "name": Path(s.path).name, "rows": s.rows, "bytes": s.num_bytes, "sha256": s.sha256}
+            for s in dataset.shards
+        ],
+        "notes": dataset.notes,
+    }
+    durable.write_file(folder / MANIFEST, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def open_folder(folder: Path, schema: pa.Schema) -> Dataset:
+    """The dataset in `folder`. Raises CorruptDataError without a readable manifest, SchemaMismatchError when its
+    columns are others than `schema`. Shards are checked when they are read.
+    """
+    path = folder / MANIFEST
+    todo = "delete the folder and materialize the stage again"
+    try:
+        manifest = json.loads(path.read_bytes())
+        shards = tuple(
+            Shard(s["id"], str(folder / s["name"]), s["rows"], s["bytes"], s["sha256"]) for s in manifest["shards"]
+        )
+        notes, found = manifest["notes"], manifest["schema"]
+    except FileNotFoundError:
+        raise CorruptDataError(path, "manifest", "a file", "missing", todo) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptDataError(path, "manifest", "a dataset manifest", repr(error), todo) from None
+    if found != schema_as_json(schema):
+        raise SchemaMismatchError(path, "schema", schema_as_json(schema), found, todo)
+    return Dataset(schema, shards, notes)

@@ -1,0 +1,85 @@
+"""Schemas of the tables that stages hand to each other, once. large_string and int64 inside; cast at the borders."""
+
+import pyarrow as pa
+
+from formats.reasons import RULES
+
+
+def _table(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> pa.Schema:
+    """Columns are not nullable unless they say so."""
+    return pa.schema([pa.field(c[0], c[1], nullable=len(c) > 2 and bool(c[2])) for c in columns])
+
+
+SHA256 = pa.binary(32)
+NULLABLE = True
+SIGNATURE_BYTES = 4 * 128
+
+RAW = _table(
+    ("raw_line", pa.int64()),
+    ("url", pa.large_string()),
+    ("fetched_at", pa.large_string()),
+    ("license_spdx", pa.large_string()),
+    ("text", pa.large_string()),
+)
+"""A raw part as its reader gives it; raw_line counts from 0 in its part."""
+
+DOCUMENTS = _table(
+    ("k", pa.int64()),
+    ("doc_id", pa.large_string()),
+    ("url", pa.large_string()),
+    ("crawl_date", pa.large_string()),
+    ("raw_part", pa.int32()),
+    ("raw_line", pa.int64()),
+    ("text", pa.large_string()),
+    ("text_digest", SHA256),
+    ("n_chars", pa.int64()),
+)
+"""Normalized text of every raw document; k is its position in the raw set. crawl_date is RFC 3339, UTC, in seconds."""
+
+COUNTED_SIGNALS = tuple(dict.fromkeys(
+    rule.signal for rule in RULES if rule.signal not in ("n_chars", "lang", "lang_score", "n_words")
+)) + ("single_word_ratio",)  # fmt: skip
+"""What the text-signals kernel counts beside n_words: whole numbers scaled as their rule says."""
+
+SIGNALS = _table(
+    ("k", pa.int64()),
+    ("doc_id", pa.large_string()),
+    ("crawl_date", pa.large_string()),
+    ("exact_digest", SHA256),
+    ("n_chars", pa.int64()),
+    ("n_words", pa.int64()),
+    ("lang", pa.large_string()),
+    ("lang_score", pa.int32(), NULLABLE),
+    ("quality", pa.int32(), NULLABLE),
+    *((name, pa.int64()) for name in COUNTED_SIGNALS),
+)
+"""What is measured about each document, once. lang_score and quality are in thousandths; null means not measured."""
+
+VERDICTS = _table(
+    ("k", pa.int64()),
+    ("verdict", pa.large_string()),
+    ("rules_failed", pa.int64()),
+    ("rules_not_applied", pa.int64()),
+    ("keeper_k", pa.int64(), NULLABLE),
+)
+"""`kept` or the reason; rule bits as in formats.reasons; keeper_k where an equal text of the source stays instead."""
+
+SIGNATURES = _table(("k", pa.int64()), ("n_shingles", pa.int64()), ("signature", pa.binary(SIGNATURE_BYTES)))
+"""128 x uint32, little-endian, of each document still in that has words."""
+
+PII_KINDS = ("email", "phone", "card", "ip", "key")
+
+SCRUBBED = _table(
+    ("k", pa.int64()),
+    ("verdict", pa.large_string()),
+    ("eval_set", pa.large_string(), NULLABLE),
+    ("eval_item", pa.large_string(), NULLABLE),
+    ("span_start", pa.int64(), NULLABLE),
+    ("span_end", pa.int64(), NULLABLE),
+    ("text", pa.large_string(), NULLABLE),
+    ("n_chars", pa.int64()),
+    ("sha256", SHA256, NULLABLE),
+    *((f"pii_{kind}", pa.int32()) for kind in PII_KINDS),
+    ("split", pa.large_string(), NULLABLE),
+)
+"""Documents still in after dedup. A contaminated one has its item and span (code points of the text) and no text."""
