@@ -116,23 +116,28 @@ def row_sizes(batch: pa.RecordBatch) -> np.ndarray:
 
 
 def cut_row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema, row_group_bytes: int) -> Iterator[pa.Table]:
-    """Consecutive rows as tables of at most `row_group_bytes` (by `row_sizes`); a longer row is a table of its own."""
+    """Consecutive rows as tables of at most `row_group_bytes` (by `row_sizes`); a longer row is a table of its own.
+
+    Each table is one chunk a column: Parquet pages are cut at chunk borders, so chunks would show in the bytes.
+    """
     held: list[pa.RecordBatch] = []
     room = row_group_bytes
     for batch in batches:
         batch = batch if batch.schema == schema else batch.cast(schema)
-        start = 0
-        for i, size in enumerate(row_sizes(batch)):
-            if size > room and (held or i > start):
-                if i > start:
-                    held.append(batch.slice(start, i - start))
-                yield pa.Table.from_batches(held, schema)
-                held, start, room = [], i, row_group_bytes
-            room -= size
-        if start < batch.num_rows:
-            held.append(batch.slice(start))
+        ends = np.cumsum(row_sizes(batch))
+        start, taken = 0, 0
+        while start < batch.num_rows:
+            stop = int(np.searchsorted(ends, taken + room, side="right"))
+            stop = max(stop, start if held else start + 1)
+            if stop > start:
+                held.append(batch.slice(start, stop - start))
+                room -= int(ends[stop - 1]) - taken
+                start, taken = stop, int(ends[stop - 1])
+            if start < batch.num_rows:
+                yield pa.Table.from_batches(held, schema).combine_chunks()
+                held, room = [], row_group_bytes
     if held:
-        yield pa.Table.from_batches(held, schema)
+        yield pa.Table.from_batches(held, schema).combine_chunks()
 
 
 def verified(shard: Shard) -> Path:
@@ -151,9 +156,12 @@ def verified(shard: Shard) -> Path:
 def read_shard(
     shard: Shard, *, columns: Sequence[str] | None = None, batch_rows: int = BATCH_ROWS
 ) -> Iterator[pa.RecordBatch]:
-    """The shard's rows in order, after length and hash were checked."""
+    """The shard's rows in order, after length and hash were checked. A batch never spans row groups, so that its
+    bytes stay bounded too.
+    """
     with pq.ParquetFile(verified(shard), memory_map=True) as file:
-        yield from file.iter_batches(batch_rows, columns=columns, use_threads=False)
+        for group in range(file.num_row_groups):
+            yield from file.iter_batches(batch_rows, row_groups=[group], columns=columns, use_threads=False)
 
 
 def read(dataset: Dataset, *, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,11 @@ class CorruptDataError(CorpusError, ValueError):
 
     def __init__(self, path: object, field: str, expected: object, found: object, todo: str) -> None:
         super().__init__(f"{path}: {field} is {found}, expected {expected}; {todo}")
-        self.path, self.field, self.expected, self.found = str(path), field, expected, found
+        self.path, self.field, self.expected, self.found, self.todo = str(path), field, expected, found, todo
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Cross a process border as itself: the default rebuilds from the one-line message and fails."""
+        return type(self), (self.path, self.field, self.expected, self.found, self.todo)
 
 
 class SchemaMismatchError(CorruptDataError):
