@@ -1,0 +1,282 @@
+"""Ledger: one row a source, with its files, their checksums, and the licence they are used under. Spec: ledger.md.
+
+What one row may hold is checked here; SPDX expressions and the JSON Schema are checked in
+`corpus_assets.validation.ledger`, which needs libraries that a consumer of the corpus does not.
+"""
+
+import fcntl
+import json
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+from urllib.parse import unquote, urlsplit
+
+from formats import canonical, durable, naming
+from formats.errors import ConfigError
+from formats.json_fields import Choice, Key, Problem, SetOf, Text, Whole, described, table
+from formats.reasons import PROFILES
+
+KINDS = ("warc", "wet", "html", "jsonl", "parquet", "text", "markdown")
+MAPPED_KINDS = ("jsonl", "parquet")
+CONTAINERS = ("tar", "zip")
+SCHEMES = ("http", "https", "file", "s3", "gs", "az")
+"""Schemes of a file's url; a url without one is a path."""
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
+
+
+def wrong_name(kind: str, name: str) -> str | None:
+    """What is wrong with a name, or None."""
+    try:
+        naming.check_name(kind, name)
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+def _wrong_url(url: str) -> str | None:
+    if "#" in url:
+        return "has a #, which document urls need for the place in the file; write %23 (a local file: as file:///…%23…)"
+    found = _SCHEME.match(url)
+    if not found:
+        tidy = posixpath.normpath(url)
+        if "\\" in url:
+            return "has a backslash; write the path with /"
+        return None if tidy == url else f"is not the shortest way to write this path; write {tidy}"
+    if found[1] not in SCHEMES:
+        return f"scheme {found[1]} is not one of {', '.join(SCHEMES)}"
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises ValueError where it is no number
+    except ValueError as error:
+        return f"is not a URL: {error}"
+    if found[1] == "file":
+        absolute = parts.netloc == "" and parts.path.startswith("/")
+        return None if absolute and "\0" not in unquote(parts.path) else "expected file:///<absolute path>"
+    if not parts.hostname:
+        return "has no host"
+    if parts.username is not None or parts.password is not None:
+        return "holds a user name or password, which would end up in the corpus; leave it out"
+    return None
+
+
+def _wrong_date(text: str) -> str | None:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return f"{text} is not a day of the calendar"
+    return None
+
+
+@dataclass(frozen=True)
+class LedgerFile:
+    """One file as served. `url` names it for ever: documents' urls begin with it."""
+
+    url: Annotated[str, Text(says="a URL or a path", check=_wrong_url)]
+    sha256: Annotated[str, _SHA256]
+    num_bytes: Annotated[int, Whole(0), Key("bytes")]
+
+
+@dataclass(frozen=True)
+class FieldMapping:
+    """Which field (jsonl) or column (Parquet) of a record holds what; `a.b` is field b of the object in field a.
+    `license` only gates: a record whose licence the config does not allow becomes a reject.
+    """
+
+    text: Annotated[str, Text(says="the name of a field")] = "text"
+    url: Annotated[str | None, Text(says="the name of a field")] = None
+    date: Annotated[str | None, Text(says="the name of a field")] = None
+    license: Annotated[str | None, Text(says="the name of a field")] = None
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """One source. Files are always in the order of their urls."""
+
+    source_id: Annotated[str, Text(says="a name", check=lambda name: wrong_name("source", name))]
+    title: Annotated[str, Text()]
+    kind: Annotated[str, Choice(KINDS)]
+    files: Annotated[tuple[LedgerFile, ...], SetOf(table(LedgerFile), min_items=1, key="url")]
+    license_spdx: Annotated[str, Text(r"[A-Za-z0-9.+()\x20:-]+", "an SPDX licence expression")]
+    license_evidence: Annotated[str, Text()]
+    attribution: Annotated[str, Text()]
+    retrieved: Annotated[str, Text(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date YYYY-MM-DD", check=_wrong_date)]
+    bucket: Annotated[str, Text(says="a name", check=lambda name: wrong_name("bucket", name))]
+    profile: Annotated[str, Choice(PROFILES)]
+    source_rank: Annotated[int, Whole(0, 1_000_000)] = 100
+    container: Annotated[str | None, Choice(CONTAINERS)] = None
+    fields: FieldMapping = FieldMapping()
+
+    SCHEMA_RULES: ClassVar[dict[str, Any]] = {
+        "if": {"properties": {"kind": {"enum": list(MAPPED_KINDS)}}},
+        "else": {"properties": {"fields": False}},
+    }
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "files", tuple(sorted(self.files, key=lambda file: file.url)))
+
+    def rules(self) -> Iterator[Problem]:
+        if self.kind not in MAPPED_KINDS and self.fields != FieldMapping():
+            yield "fields", f"only {' and '.join(MAPPED_KINDS)} have fields, kind is {self.kind}; leave it out"
+
+    @property
+    def digest(self) -> str:
+        """Names what the row says: SHA-256 of its canonical JSON. Order of files and white space do not matter."""
+        return canonical.digest(to_json(self))
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(file.num_bytes for file in self.files)
+
+
+@dataclass(frozen=True, order=True)
+class Violation:
+    """One thing wrong in a ledger. Lines count from 1; line 0 is the file as a whole, field '' the line as a whole."""
+
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        place = [f"line {self.line}"] if self.line else []
+        place += [f"field {self.field}"] if self.field else []
+        return ": ".join([*place, self.message])
+
+
+def to_json(row: LedgerRow) -> dict[str, Any]:
+    """The row as JSON, without the fields that hold their default."""
+    return table(LedgerRow).dump_short(row)
+
+
+def problems(value: Any) -> list[Problem]:
+    """Every field that is wrong in one row's JSON value."""
+    return list(table(LedgerRow).problems(value, ""))
+
+
+def from_json(value: Any) -> LedgerRow:
+    """The row of a JSON value. Raises ConfigError that names every field that is wrong."""
+    if found := problems(value):
+        raise ConfigError("; ".join(f"field {field}: {wrong}" if field else wrong for field, wrong in found))
+    return table(LedgerRow).build(value)
+
+
+def read(path: Path) -> list[LedgerRow]:
+    """The rows in the order of the file. Raises ConfigError that names every violation by line and field."""
+    rows, found = _scan(path)
+    if found:
+        raise ConfigError("\n".join(f"{path.name} {violation}" for violation in found))
+    return [row for _, row in rows]
+
+
+def violations(path: Path) -> list[Violation]:
+    """Everything wrong in the file, by line."""
+    return _scan(path)[1]
+
+
+def rows_by_line(path: Path) -> list[tuple[int, LedgerRow]]:
+    """The rows that are right, each with its line."""
+    return _scan(path)[0]
+
+
+def append(path: Path, row: LedgerRow) -> None:
+    """Add one row, whole or not at all; a second writer waits. Raises ConfigError when the row or the ledger is not
+    right, or has this source already; then the file is as it was.
+    """
+    from_json(to_json(row))
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)  # the folder, since a rename replaces the ledger's own inode
+        rows = read(path) if path.exists() else []
+        if any(old.source_id == row.source_id for old in rows):
+            raise ConfigError(f"{path.name} has a source {row.source_id} already; edit its row or choose another name")
+        before = path.read_bytes() if path.exists() else b""
+        if before and not before.endswith(b"\n"):
+            before += b"\n"
+        line = json.dumps(to_json(row), ensure_ascii=False, allow_nan=False)
+        durable.write_file(path, before + line.encode("utf-8") + b"\n")
+    finally:
+        os.close(folder)
+
+
+def resolve_local(ledger: Path, url: str) -> Path | None:
+    """Where a file of the ledger at `ledger` lies on this machine; None when it is to be fetched."""
+    found = _SCHEME.match(url)
+    if not found:
+        return ledger.parent / url
+    return Path(unquote(urlsplit(url).path)) if found[1] == "file" else None
+
+
+def _scan(path: Path) -> tuple[list[tuple[int, LedgerRow]], list[Violation]]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        todo = (
+            "add the first row with `corpus ledger add`" if isinstance(error, FileNotFoundError) else "make it readable"
+        )
+        return [], [Violation(0, "", f"{path} cannot be read ({error.strerror}); {todo}")]
+    rows: list[tuple[int, LedgerRow]] = []
+    found: list[Violation] = []
+    first_line: dict[str, int] = {}
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines[:-1] if lines[-1] == b"" else lines, start=1):
+        try:
+            value, repeated = _parse(line)
+        except _BadLine as error:
+            found.append(Violation(number, "", str(error)))
+            continue
+        wrong = [(key, "is there twice; leave one out") for key in repeated] + problems(value)
+        found.extend(Violation(number, field, message) for field, message in wrong)
+        source = value.get("source_id") if isinstance(value, dict) else None
+        if isinstance(source, str):
+            if source in first_line:
+                message = (
+                    f"{described(source)} is the source of line {first_line[source]} already; a source has one row"
+                )
+                found.append(Violation(number, "source_id", message))
+            first_line.setdefault(source, number)
+        if not wrong:
+            rows.append((number, table(LedgerRow).build(value)))
+    return rows, found
+
+
+class _BadLine(Exception):
+    """A line that holds no JSON value at all."""
+
+
+def _parse(line: bytes) -> tuple[Any, list[str]]:
+    """The JSON value of a line, and the keys that an object in it has twice."""
+    if line.startswith(b"\xef\xbb\xbf"):
+        raise _BadLine("begins with a byte order mark; save the file as UTF-8 without BOM")
+    if not line.strip():
+        raise _BadLine("is empty; expected one JSON object a line")
+    repeated: list[str] = []
+
+    def to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated.extend(key for key in value if keys.count(key) > 1)
+        return value
+
+    try:
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=to_object, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise _BadLine(f"is not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise _BadLine(f"is not JSON at column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise _BadLine("is nested too deeply; expected one JSON object as ledger.md says") from None
+    except ValueError:
+        raise _BadLine("holds a number of thousands of digits, which cannot be read") from None
+    return value, repeated
+
+
+def _no_constant(name: str) -> None:
+    raise _BadLine(f"holds {name}, which JSON does not know")
