@@ -7,9 +7,10 @@ Buffers = tuple[np.ndarray, np.ndarray]
 
 
 def string_buffers(column: pa.Array) -> Buffers:
-    """(offsets int64 of n + 1, bytes uint8) of a large_string or large_binary column; row i is data[offsets[i]:offsets[i+1]].
+    """(offsets int64 of n + 1, bytes uint8) of a large_string or large_binary column.
 
-    Respects slices; a null row is an empty one. Raises TypeError for other types (cast 32-bit offsets at read).
+    Row i is data[offsets[i]:offsets[i + 1]]. Respects slices; a null row is an empty one.
+    Raises TypeError for other types (cast 32-bit offsets at read).
     """
     if not (pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)):
         raise TypeError(f"expected large_string or large_binary, found {column.type}; cast the column at read")
@@ -45,3 +46,18 @@ def fixed_binaries(rows: np.ndarray) -> pa.Array:
     """A fixed_size_binary column of a C-contiguous 2-D array: one row of bytes each."""
     flat = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
     return pa.Array.from_buffers(pa.binary(flat.shape[1]), len(rows), [None, pa.py_buffer(flat)])
+
+
+def fixed_rows(column: pa.Array, dtype: type[np.generic]) -> np.ndarray:
+    """A fixed_size_binary column as a 2-D array of `dtype`, one row each, without a copy. Respects slices.
+
+    Raises TypeError for other types; a null row is whatever bytes lie there.
+    """
+    if not pa.types.is_fixed_size_binary(column.type) or column.type.byte_width % np.dtype(dtype).itemsize:
+        raise TypeError(f"expected fixed_size_binary of whole {np.dtype(dtype)} values, found {column.type}")
+    width = column.type.byte_width
+    data = column.buffers()[1]
+    if data is None or len(column) == 0:
+        return np.zeros((0, width), np.uint8).view(dtype)
+    flat = np.frombuffer(data, np.uint8)[column.offset * width : (column.offset + len(column)) * width]
+    return flat.reshape(len(column), width).view(dtype)
