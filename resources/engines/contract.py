@@ -1,7 +1,8 @@
 """The engine contract: three verbs over datasets of Parquet shards. No Dagster here, no engine either.
 
 Tasks name their function as `module:function` (workers import the same wheel; no pickled closures). Functions are pure:
-any cut of the rows into batches gives the same rows out.
+any cut of the rows into batches gives the same rows out. Then every engine gives the same bytes, because `tasks.py`
+reads and writes every shard, whatever engine schedules and sorts.
 """
 
 import importlib
@@ -13,8 +14,18 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from formats.dataset import DEFAULT_ROW_GROUP_BYTES, Dataset
+from formats.errors import ConfigError
 
 Batches = Iterator[pa.RecordBatch]
+
+
+def load(name: str) -> Callable[..., Any]:
+    """The function called `module:function`. Raises ConfigError when there is none."""
+    module, _, function = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ModuleNotFoundError, AttributeError, ValueError) as error:
+        raise ConfigError(f"{name!r} names no function ({error}); expected an importable module:function") from error
 
 
 @dataclass(frozen=True)
@@ -30,8 +41,7 @@ class Task:
     per_shard: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def load(self) -> Callable[..., Any]:
-        module, _, name = self.fn.partition(":")
-        return getattr(importlib.import_module(module), name)
+        return load(self.fn)
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,13 @@ class Dest:
 
 
 class Engine(Protocol):
-    """What a plan may ask for. Every engine gives the same bytes."""
+    """What a plan may ask for. Every engine gives the same bytes.
+
+    Shards appear under their names one by one, each whole; the caller publishes the folder when the verb has returned.
+    A verb that raises or is killed leaves whole shards and names that start with a dot, never a cut one under its name.
+    Raises CorruptDataError for a source shard that is not what its manifest says, ConfigError for a wrong call, and
+    what the task raised, as raised.
+    """
 
     def map_batches(self, source: Dataset, task: Task, out: Dest, *, side: Dataset | None = None) -> Dataset:
         """Shard i -> shard i, same row order. `side` is joined by shard id: the task gets the whole side shard as one
@@ -58,11 +74,17 @@ class Engine(Protocol):
         ...
 
     def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
-        """Rows grouped by the stored integer column `bucket`, each bucket sorted by `keys` (a total order, no nulls;
-        integers ascending, strings and binaries by bytes) and streamed to the task, written to the shard of that number.
+        """Rows grouped by the stored integer column `bucket`, each bucket sorted by `keys` and streamed to the task,
+        written to the shard of that number; a number without rows has no shard. The task may stop early.
+
+        Keys are signed integers (ascending), strings or binaries (by bytes), without nulls, and a total order: rows
+        with equal keys are equal in every column, else ConfigError. Raises NotConvergedError when the sorter broke
+        the order.
         """
         ...
 
     def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
-        """The rows in order, cut into shards of exactly `rows_per_shard` rows (the last one shorter)."""
+        """The rows in order, cut into shards 0, 1, … of exactly `rows_per_shard` rows (the last one shorter); no rows
+        give one empty shard.
+        """
         ...

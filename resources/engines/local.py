@@ -1,0 +1,93 @@
+"""The embedded engine: one machine, a pool of threads or processes, and DuckDB as out-of-core sorter.
+
+Same bytes for every number of workers, kind of pool and memory budget (tests/conformance).
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from formats.dataset import Dataset, Shard
+from formats.errors import ConfigError
+from resources.engines import tasks
+from resources.engines.contract import Batches, Dest, Task
+from resources.engines.pool import Progress, Stop, run, until_stopped
+from resources.engines.sorter import sort_batches
+
+MIN_MEMORY_BYTES = 64 * 1024 * 1024
+PROCESSES_FROM_BYTES = 256 * 1024 * 1024
+"""Stored bytes from which a map pays for processes, when nobody said which pool to take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalEngine:
+    """`scratch` holds spills only and is left empty. `progress(done, total)` counts source shards; during a sort it is
+    called from another thread. `processes` None means: threads for small inputs, processes for large ones.
+    """
+
+    scratch: Path
+    workers: int = 2
+    memory_bytes: int = 1024 * 1024 * 1024
+    processes: bool | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise ConfigError(f"engine workers is {self.workers}; expected at least 1")
+        if self.memory_bytes < MIN_MEMORY_BYTES:
+            raise ConfigError(f"engine memory is {self.memory_bytes} bytes; expected at least {MIN_MEMORY_BYTES}")
+
+    def map_batches(self, source: Dataset, task: Task, out: Dest, *, side: Dataset | None = None) -> Dataset:
+        """See Engine. Shards run at the same time, each in one worker."""
+        task.load()
+        job = partial(_map, schema=source.schema, task=task, out=out, side=side)
+        return Dataset(out.schema, tuple(self._run(job, source.shards, source)))
+
+    def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
+        """See Engine. Buckets run one after the other in the calling thread, the sorter's threads behind them."""
+        tasks.check_sort(source.schema, bucket, keys)
+        with closing(
+            sort_batches(
+                self._rows_to_sort(source, bucket, keys),
+                source.schema,
+                list(dict.fromkeys((bucket, *keys))),
+                memory_bytes=self.memory_bytes,
+                threads=self.workers,
+                scratch=self.scratch,
+            )
+        ) as rows:
+            return Dataset(out.schema, tuple(tasks.reduce_buckets(rows, task, out, bucket=bucket, keys=keys)))
+
+    def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
+        """See Engine. Every source shard is verified once, then only the row groups needed are read."""
+        plan = tasks.slice_plan(source, rows_per_shard)
+        self._run(_verify, source.shards, source)
+        job = partial(_slice, schema=source.schema, out=out)
+        return Dataset(out.schema, tuple(self._run(job, list(enumerate(plan)), source)))
+
+    def _rows_to_sort(self, source: Dataset, bucket: str, keys: Sequence[str]) -> Batches:
+        for done, shard in enumerate(source.shards, 1):
+            yield from tasks.read_to_sort(shard, source.schema, bucket, keys)
+            if self.progress:
+                self.progress(done, len(source.shards))
+
+    def _run(self, job: Any, items: Sequence[Any], source: Dataset) -> list[Any]:
+        processes = source.num_bytes >= PROCESSES_FROM_BYTES if self.processes is None else self.processes
+        return run(job, items, workers=self.workers, processes=processes, progress=self.progress)
+
+
+def _map(shard: Shard, stop: Stop, *, schema: Any, task: Task, out: Dest, side: Dataset | None) -> Shard:
+    batches = until_stopped(tasks.read_batches(shard, schema), stop)
+    return tasks.map_shard(shard, batches, task, out, tasks.side_table(side, shard.id))
+
+
+def _slice(item: tuple[int, tuple[tasks.Piece, ...]], stop: Stop, *, schema: Any, out: Dest) -> Shard:
+    number, pieces = item
+    return tasks.write(number, until_stopped(tasks.read_pieces(pieces, schema), stop), "slice_rows", out)
+
+
+def _verify(shard: Shard, _stop: Stop) -> None:
+    tasks.verify(shard)

@@ -1,0 +1,114 @@
+"""Run one function over many items: in line, on threads, or in processes. Results come in the order of the items."""
+
+import multiprocessing
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Protocol
+
+from formats.errors import TransientError
+from resources.engines import worker
+from resources.engines.contract import Batches
+
+Progress = Callable[[int, int], None]
+
+
+class Stop(Protocol):
+    """A flag of threads or of processes."""
+
+    def is_set(self) -> bool: ...
+    def set(self) -> None: ...
+
+
+class StoppedError(Exception):
+    """Another item failed, so this one ended early. Never seen outside a run."""
+
+
+def until_stopped(batches: Batches, stop: Stop) -> Batches:
+    """The batches, until the run is over: then StoppedError, so that the writer drops its temporary file."""
+    for batch in batches:
+        if stop.is_set():
+            raise StoppedError
+        yield batch
+
+
+def run(
+    function: Callable[[Any, Stop], Any],
+    items: Sequence[Any],
+    *,
+    workers: int,
+    processes: bool,
+    progress: Progress | None = None,
+) -> list[Any]:
+    """`function(item, stop)` for every item. The first failure, in item order, stops the others and is raised as it is.
+
+    One worker or one item runs in line: a tiny corpus pays no pool. Raises TransientError when a worker process died.
+    """
+    if workers == 1 or len(items) <= 1:
+        return _run_inline(function, items, progress)
+    size = min(workers, len(items))
+    if not processes:
+        stop = threading.Event()
+        with ThreadPoolExecutor(size, thread_name_prefix="engine") as pool:
+            return _collect(pool, [pool.submit(function, item, stop) for item in items], stop, progress)
+    context = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+    over = context.Event()
+    with ProcessPoolExecutor(size, mp_context=context, initializer=worker.start, initargs=(over,)) as pool:
+        return _collect(pool, [pool.submit(_in_worker, function, item) for item in items], over, progress)
+
+
+def _run_inline(function: Callable[[Any, Stop], Any], items: Sequence[Any], progress: Progress | None) -> list[Any]:
+    results = []
+    for item in items:
+        results.append(function(item, threading.Event()))
+        if progress:
+            progress(len(results), len(items))
+    return results
+
+
+def _collect(pool: Executor, futures: list[Future], stop: Stop, progress: Progress | None) -> list[Any]:
+    try:
+        for done, future in enumerate(as_completed(futures), 1):
+            future.result()
+            if progress:
+                progress(done, len(futures))
+    except BrokenProcessPool as error:
+        raise TransientError(
+            "a worker process died (killed, or out of memory); no shard is half written; "
+            "give the engine fewer workers or the machine more memory, then run again"
+        ) from error
+    except (Exception, CancelledError):
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+        raise _first_failure(futures) from None
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+    return [future.result() for future in futures]
+
+
+def _first_failure(futures: list[Future]) -> BaseException:
+    """The failure of the first item that failed by itself, whichever came in first."""
+    failures = [error for f in futures if not f.cancelled() and (error := f.exception()) is not None]
+    return next((error for error in failures if not isinstance(error, StoppedError)), failures[0])
+
+
+def _in_worker(function: Callable[[Any, Stop], Any], item: Any) -> Any:
+    assert worker.stop is not None
+    try:
+        return function(item, worker.stop)
+    except Exception as error:  # not handled here: only made fit to cross the process border
+        raise _portable(error) from error
+
+
+def _portable(error: Exception) -> Exception:
+    """The error itself if it survives pickling, else a RuntimeError with its class and message."""
+    try:
+        if type(pickle.loads(pickle.dumps(error))) is type(error):
+            return error
+    except Exception:  # whatever a foreign class raises here, its words must reach the caller
+        pass
+    return RuntimeError(f"{type(error).__module__}.{type(error).__qualname__}: {error}")

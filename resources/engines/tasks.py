@@ -1,0 +1,234 @@
+"""What every engine runs for a shard or a bucket: reading, the task, the order check, writing.
+
+An engine only schedules these functions and sorts; so it cannot change a byte. Batches are bounded by bytes as well as
+rows: a batch of fat documents must not take the memory of a thousand thin ones.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from operator import itemgetter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from formats.dataset import Dataset, Shard, read_shard, row_sizes, verified
+from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
+from resources.engines.contract import Batches, Dest, Task, load
+
+BATCH_BYTES = 16 * 1024 * 1024
+
+
+def read_batches(shard: Shard, schema: pa.Schema) -> Batches:
+    """The shard's rows in order as batches of `schema`, each at most BATCH_BYTES (a longer row comes alone)."""
+    todo = "delete its folder and materialize the stage again"
+    return bounded(conform(read_shard(shard), schema, shard.path, todo))
+
+
+def conform(batches: Iterable[pa.RecordBatch], schema: pa.Schema, where: str, todo: str) -> Batches:
+    """The batches cast to `schema`. Raises SchemaMismatchError when columns or types do not fit it."""
+    for batch in batches:
+        if batch.schema == schema:
+            yield batch
+            continue
+        if batch.schema.names != schema.names:
+            raise SchemaMismatchError(where, "columns", schema.names, batch.schema.names, todo)
+        try:
+            yield batch.cast(schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+            raise SchemaMismatchError(where, "columns", schema, f"{batch.schema} ({error})", todo) from error
+
+
+def bounded(batches: Iterable[pa.RecordBatch], max_bytes: int = BATCH_BYTES) -> Batches:
+    """The same rows in slices of at most `max_bytes` (by `row_sizes`); a longer row comes alone. No batch is empty."""
+    for batch in batches:
+        ends = np.cumsum(row_sizes(batch))
+        start, taken = 0, 0
+        while start < batch.num_rows:
+            stop = max(start + 1, int(np.searchsorted(ends, taken + max_bytes, side="right")))
+            yield batch.slice(start, stop - start)
+            start, taken = stop, int(ends[stop - 1])
+
+
+def write(shard_id: int, batches: Iterable[pa.RecordBatch], task_name: str, out: Dest) -> Shard:
+    """Write one output shard by the destination's writer."""
+    todo = "let the task return the columns of its destination"
+    fitting = conform(batches, out.schema, task_name, todo)
+    return load(out.writer)(shard_id, out.path(shard_id), fitting, out.schema, row_group_bytes=out.row_group_bytes)
+
+
+def map_shard(shard: Shard, batches: Batches, task: Task, out: Dest, side: pa.Table | None) -> Shard:
+    """Map the rows of one shard, however they are cut into batches."""
+    fn = task.load()
+    args = task.args | task.per_shard.get(shard.id, {})
+    first = () if side is None else (side,)
+    return write(shard.id, (fn(batch, *first, **args) for batch in batches), task.fn, out)
+
+
+def side_table(side: Dataset | None, shard_id: int) -> pa.Table | None:
+    """The side's whole shard of that id, or an empty table; None when the verb has no side."""
+    if side is None:
+        return None
+    shard = side.shard(shard_id)
+    batches = () if shard is None else read_batches(shard, side.schema)
+    return pa.Table.from_batches(batches, side.schema)
+
+
+def check_sort(schema: pa.Schema, bucket: str, keys: Sequence[str]) -> None:
+    """Raise ConfigError unless the columns exist and every engine orders their types alike.
+
+    Unsigned integers are refused: Spark has none, and a bit view as int64 sorts otherwise. Floats have no one order.
+    """
+    for name in (bucket, *keys):
+        if schema.get_field_index(name) < 0:
+            raise ConfigError(f"sort_reduce: no column {name!r}; expected one of {', '.join(schema.names)}")
+        kind = schema.field(name).type
+        if pa.types.is_signed_integer(kind):
+            continue
+        if name == bucket or not (
+            pa.types.is_string(kind)
+            or pa.types.is_large_string(kind)
+            or pa.types.is_binary(kind)
+            or pa.types.is_large_binary(kind)
+            or pa.types.is_fixed_size_binary(kind)
+        ):
+            wanted = "a signed integer" if name == bucket else "a signed integer, string or binary"
+            raise ConfigError(f"sort_reduce: column {name!r} is {kind}; expected {wanted}")
+
+
+def read_to_sort(shard: Shard, schema: pa.Schema, bucket: str, keys: Sequence[str]) -> Batches:
+    """The shard's rows, after a look at bucket and keys. Raises CorruptDataError for a null or a bucket below 0."""
+    todo = "mend the stage that wrote it and materialize it again"
+    for batch in read_batches(shard, schema):
+        for name in (bucket, *keys):
+            if batch.column(name).null_count:
+                raise CorruptDataError(shard.path, f"column {name}", "no nulls", "null", todo)
+        if (lowest := pc.min(batch.column(bucket)).as_py()) < 0:
+            raise CorruptDataError(shard.path, f"column {bucket}", "a shard number, 0 or more", lowest, todo)
+        yield batch
+
+
+def ordered(batches: Iterable[pa.RecordBatch], bucket: str, keys: Sequence[str]) -> Batches:
+    """The batches, every row held against the one before it: a sorter is never trusted.
+
+    Raises NotConvergedError at an inversion; ConfigError where two different rows have equal keys, since their order,
+    hence the output, would be undefined.
+    """
+    names = list(dict.fromkeys((bucket, *keys)))
+    last: pa.RecordBatch | None = None
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        if last is not None:
+            _check_neighbours(last, batch.slice(0, 1), names)
+        _check_neighbours(batch.slice(0, batch.num_rows - 1), batch.slice(1), names)
+        last = batch.slice(batch.num_rows - 1)
+        yield batch
+
+
+def _check_neighbours(left: pa.RecordBatch, right: pa.RecordBatch, names: Sequence[str]) -> None:
+    """Row i of `left` must come before row i of `right`, or equal it in every column."""
+    open_rows = np.arange(left.num_rows)  # rows equal in all columns looked at so far
+    for name in names:
+        a, b = left.column(name), right.column(name)
+        if len(open_rows) < left.num_rows:
+            a, b = a.take(pa.array(open_rows)), b.take(pa.array(open_rows))
+        above = _true(pc.greater(a, b))
+        if above.any():
+            row = int(open_rows[np.flatnonzero(above)[0]])
+            raise NotConvergedError(
+                f"the sorter gave {_key(left, row, names)} before {_key(right, row, names)}; expected rows sorted by "
+                f"{', '.join(names)}; keep the pinned version of the sorter and report this"
+            )
+        open_rows = open_rows[_true(pc.equal(a, b))]
+        if not len(open_rows):
+            return
+    same = pa.array(open_rows)
+    if not left.take(same).equals(right.take(same)):
+        raise ConfigError(
+            f"sort_reduce: different rows have equal {', '.join(names)}, such as "
+            f"{_key(left, int(open_rows[0]), names)}; end the keys in a column that tells the rows apart"
+        )
+
+
+def _true(column: pa.BooleanArray) -> np.ndarray:
+    return column.to_numpy(zero_copy_only=False).astype(bool)
+
+
+def _key(batch: pa.RecordBatch, row: int, names: Sequence[str]) -> str:
+    values = (f"{name}={batch.column(name)[row].as_py()!r}" for name in names)
+    return "(" + ", ".join(value if len(value) <= 60 else value[:60] + "…" for value in values) + ")"
+
+
+def by_bucket(batches: Batches, bucket: str) -> Iterator[tuple[int, Batches]]:
+    """(bucket, its batches) in order. What the caller leaves of a bucket is read past, still checked."""
+
+    def runs() -> Iterator[tuple[int, pa.RecordBatch]]:
+        for batch in batches:
+            numbers = batch.column(bucket).to_numpy()
+            borders = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+            for start, stop in pairwise(borders):
+                yield int(numbers[start]), batch.slice(start, stop - start)
+
+    for number, group in groupby(runs(), key=itemgetter(0)):
+        yield number, (part for _, part in group)
+
+
+def reduce_buckets(batches: Batches, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Iterator[Shard]:
+    """Run the task over sorted rows, bucket after bucket; yields each shard when it is written."""
+    fn = task.load()
+    for number, group in by_bucket(ordered(bounded(batches), bucket, keys), bucket):
+        yield write(number, fn(number, group, **task.args), task.fn, out)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows start <= i < stop of one source shard."""
+
+    shard: Shard
+    start: int
+    stop: int
+
+
+def slice_plan(source: Dataset, rows_per_shard: int) -> list[tuple[Piece, ...]]:
+    """Which rows each output shard takes. Raises ConfigError for less than one row a shard."""
+    if rows_per_shard < 1:
+        raise ConfigError(f"slice_rows: rows_per_shard is {rows_per_shard}; expected at least 1")
+    plan: list[list[Piece]] = [[]]
+    room = rows_per_shard
+    for shard in source.shards:
+        start = 0
+        while start < shard.rows:
+            if room == 0:
+                plan.append([])
+                room = rows_per_shard
+            stop = min(shard.rows, start + room)
+            plan[-1].append(Piece(shard, start, stop))
+            room -= stop - start
+            start = stop
+    return [tuple(pieces) for pieces in plan]
+
+
+def read_pieces(pieces: Sequence[Piece], schema: pa.Schema) -> Batches:
+    """The rows of the pieces, reading only the row groups they need. Shards are to be verified before, once each."""
+    return bounded(batch for piece in pieces for batch in _read_piece(piece, schema))
+
+
+def verify(shard: Shard) -> None:
+    """Raise CorruptDataError unless the shard is what its manifest says."""
+    verified(shard)
+
+
+def _read_piece(piece: Piece, schema: pa.Schema) -> Batches:
+    todo = "delete its folder and materialize the stage again"
+    with pq.ParquetFile(piece.shard.path, memory_map=True) as file:
+        before = 0
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            start, stop = max(piece.start - before, 0), min(piece.stop - before, rows)
+            if start < stop:
+                table = file.read_row_group(group, use_threads=False).slice(start, stop - start)
+                yield from conform(table.to_batches(), schema, piece.shard.path, todo)
+            before += rows
