@@ -1,0 +1,45 @@
+"""Scrubbed documents of one source: what dedup kept, decontaminated, then with personal data replaced."""
+
+from pathlib import Path
+
+from corpus_assets.plans.clusters import dedup_clusters, of_source
+from corpus_assets.plans.eval_index import eval_index
+from corpus_assets.plans.keepers import shards_of
+from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.source_stages import documents
+from corpus_assets.plans.work import Output, identity
+from corpus_assets.stages import decontaminate, scrub_documents, survivors
+from formats.dataset import Dataset
+from formats.stage_tables import SCRUBBED
+from resources.engines.contract import Dest, Task
+
+
+def scrubbed_docs(build: Build, pairs: list[Pair], pair: Pair) -> Output:
+    """SCRUBBED rows of one source of the version that `pairs` make up, cut like its documents."""
+    texts = documents(build, pair).open()
+    mine = shards_of(build, pairs)[pair.source_number]
+    decided = of_source(dedup_clusters(build, pairs).open(), mine)
+    index = eval_index(build, pair.version)
+    settings = {
+        "ips": pair.config.pii.ips,
+        "phone_regions": list(pair.config.pii.phone_regions),
+        "code": pair.row.profile == "code",
+        "val_permille": pair.config.val_permille,
+    }
+    ident = identity(
+        "scrubbed_docs",
+        f"{decontaminate.CODE_VERSION}.{scrub_documents.CODE_VERSION}.{survivors.CODE_VERSION}",
+        settings=settings,
+        inputs={"documents": texts.digest, "dedup_clusters": decided.digest, "eval_index": index.digest},
+        libraries=(*decontaminate.LIBRARIES, *scrub_documents.LIBRARIES),
+    )
+
+    def make(folder: Path) -> Dataset:
+        task = Task(
+            "corpus_assets.stages.scrub_documents:scrub_kept", {"index_path": str(index.path), **settings}
+        )
+        return build.engine.map_batches(
+            texts, task, Dest(folder, SCRUBBED), sides=(decided,), columns=("k", "text")
+        )
+
+    return Output(build.layout, ident, SCRUBBED, make, str(pair))

@@ -1,0 +1,125 @@
+"""Stage outputs by identity: what a stage would compute again is taken from `corpus/work` instead, also across versions.
+
+An identity is the hash of everything that can change a byte: the stage's code version, its slice of the config, the
+digests of its inputs and models, and the versions of the libraries it names.
+"""
+
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from formats import canonical, dataset
+from formats.dataset import Dataset
+from formats.errors import ConfigError
+from formats.layout import Layout
+
+
+@cache
+def library_version(name: str) -> str:
+    """The installed version of a distribution."""
+    return metadata.version(name)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What one stage output is made of; `digest` names its folder."""
+
+    stage: str
+    code_version: str
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    libraries: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "stage": self.stage,
+            "code_version": self.code_version,
+            "settings": dict(self.settings),
+            "inputs": dict(self.inputs),
+            "libraries": dict(self.libraries),
+        }
+
+    @property
+    def digest(self) -> str:
+        return canonical.digest(self.as_json())
+
+
+def identity(
+    stage: str,
+    code_version: str,
+    *,
+    settings: Mapping[str, Any],
+    inputs: Mapping[str, str],
+    libraries: Iterable[str],
+) -> Identity:
+    """The identity of a stage run here, with the versions of `libraries` (distribution names) as installed."""
+    return Identity(stage, code_version, settings, inputs, {name: library_version(name) for name in sorted(libraries)})
+
+
+@dataclass(frozen=True)
+class Output:
+    """One stage output: what it is, and how it would be made. Nothing is read or written until it is asked for."""
+
+    layout: Layout
+    identity: Identity
+    schema: pa.Schema
+    maker: Callable[[Path], Dataset]
+    belongs_to: str
+
+    @property
+    def folder(self) -> Path:
+        return self.layout.work(self.identity.stage, self.identity.digest)
+
+    def open(self) -> Dataset:
+        """The stored output. Raises ConfigError when it was not made yet, CorruptDataError when it is broken."""
+        if not self.folder.exists():
+            raise ConfigError(
+                f"{self.identity.stage} of {self.belongs_to} is not made for its present inputs and settings; "
+                f"materialize {self.identity.stage} first"
+            )
+        return dataset.open_folder(self.folder, self.schema)
+
+    def make(self) -> Dataset:
+        """The output as stored, or made now and published whole by one rename.
+
+        The maker writes below the folder it is given; what its result does not name is removed before publication.
+        """
+        if self.folder.exists():
+            return self.open()
+        temporary = self.folder.with_name(f"{self.folder.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            temporary.mkdir(parents=True)
+            made = self.maker(temporary)
+            _keep_only(temporary, made)
+            dataset.write_manifest(temporary, made, self.identity.as_json())
+            try:
+                temporary.rename(self.folder)
+            except OSError:
+                if not self.folder.exists():
+                    raise
+                # Another run published the same identity first; its bytes are the same by construction.
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        return self.open()
+
+
+def _keep_only(folder: Path, made: Dataset) -> None:
+    """Remove the steps that led to the result."""
+    keep = {Path(shard.path) for shard in made.shards}
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path not in keep:
+            path.unlink()
+
+
+def buckets_for(rows: int, rows_per_bucket: int = 2_000_000) -> int:
+    """How many buckets a sort of `rows` is cut into: a function of the data alone, never of the worker count."""
+    return max(1, -(-rows // rows_per_bucket))

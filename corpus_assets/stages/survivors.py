@@ -1,0 +1,67 @@
+"""What dedup decided for each document that entered it: its cluster, and whether it stays."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.stages.place_rows import make_ids
+from corpus_assets.stages.side_rows import rows_of, take_or_null
+from formats.reasons import Reason
+
+CODE_VERSION = "1"
+
+DECISIONS = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("k", pa.int64(), nullable=False),
+        pa.field("verdict", pa.large_string(), nullable=False),
+        pa.field("root", pa.int64(), nullable=False),
+        pa.field("cluster_id", pa.large_string(), nullable=False),
+        pa.field("keeper_id", pa.large_string()),
+        pa.field("keeper_raw_part", pa.int32()),
+        pa.field("keeper_jaccard", pa.int64()),
+    ]
+)
+"""Documents that have a duplicate. Dropped ones name their keeper; Jaccard in millionths, null for exact duplicates."""
+
+SURVIVORS = pa.schema(
+    [
+        pa.field("k", pa.int64(), nullable=False),
+        pa.field("rank", pa.int64(), nullable=False),
+        pa.field("root", pa.int64(), nullable=False),
+        pa.field("lang", pa.large_string(), nullable=False),
+        pa.field("verdict", pa.large_string(), nullable=False),
+        pa.field("cluster_id", pa.large_string(), nullable=False),
+        pa.field("keeper_id", pa.large_string()),
+        pa.field("keeper_raw_part", pa.int32()),
+        pa.field("keeper_jaccard", pa.int64()),
+    ]
+)
+"""Every document that entered dedup. rank is its place in keeper order; root is the rank of its cluster's first."""
+
+
+def survivors(batch: pa.RecordBatch, decisions: pa.Table, *, source_id: str) -> pa.RecordBatch:
+    """RANKS rows -> SURVIVORS rows; a document without a decision is kept, a cluster of its own."""
+    at = rows_of(batch, decisions)
+    kept = pa.scalar(Reason.KEPT.value, pa.large_string())
+    columns = {name: take_or_null(decisions, name, at) for name in ("keeper_id", "keeper_raw_part", "keeper_jaccard")}
+    columns |= {name: batch.column(name) for name in ("k", "rank", "lang")}
+    columns["root"] = pc.coalesce(take_or_null(decisions, "root", at), batch.column("rank"))
+    columns["verdict"] = pc.fill_null(take_or_null(decisions, "verdict", at), kept)
+    columns["cluster_id"] = pc.coalesce(take_or_null(decisions, "cluster_id", at), make_ids(source_id, batch.column("k")))
+    return pa.RecordBatch.from_arrays([columns[name] for name in SURVIVORS.names], schema=SURVIVORS)
+
+
+def keep_rows(batch: pa.RecordBatch, survivors: pa.Table) -> pa.RecordBatch:
+    """The rows of a batch whose documents dedup kept."""
+    at = rows_of(batch, survivors)
+    verdict = take_or_null(survivors, "verdict", at)
+    stays = pc.fill_null(pc.equal(verdict, pa.scalar(Reason.KEPT.value, pa.large_string())), False)
+    return batch.filter(stays)
+
+
+def kept_among(batch: pa.RecordBatch, verdicts: pa.Table) -> np.ndarray:
+    """Indices of the rows whose filter verdict is `kept`."""
+    verdict = take_or_null(verdicts, "verdict", rows_of(batch, verdicts))
+    kept = pc.fill_null(pc.equal(verdict, pa.scalar(Reason.KEPT.value, pa.large_string())), False)
+    return np.flatnonzero(kept.to_numpy(zero_copy_only=False))
