@@ -6,7 +6,9 @@ refused by name instead of being read as fewer rows.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -39,11 +41,16 @@ class Shard:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Shards of one schema, ordered by id; ids may have gaps. `notes` are whole numbers a stage reports."""
+    """Shards of one schema, ordered by id; ids may have gaps. `notes` are whole numbers a stage reports.
+
+    The schema may name fewer columns than the files have: only those are read. `reader` is `module:function` of
+    (shard, columns), for shards that are not Parquet.
+    """
 
     schema: pa.Schema
     shards: tuple[Shard, ...]
     notes: dict[str, int] = field(default_factory=dict)
+    reader: str = "formats.dataset:read_shard"
 
     @property
     def rows(self) -> int:
@@ -58,6 +65,10 @@ class Dataset:
         """Names the content: schema, and per shard its id, rows and SHA-256. Not where it lies."""
         shards = [[shard.id, shard.rows, shard.sha256] for shard in self.shards]
         return canonical.digest({"schema": schema_as_json(self.schema), "shards": shards})
+
+    def select(self, *names: str) -> "Dataset":
+        """The same rows with these columns alone, in the order of the files."""
+        return replace(self, schema=pa.schema([column for column in self.schema if column.name in names]))
 
     def shard(self, shard_id: int) -> Shard | None:
         return next((shard for shard in self.shards if shard.id == shard_id), None)
@@ -83,16 +94,24 @@ def write_shard(
     """Write one shard whole or not at all. Row groups are cut by bytes of the rows alone, so that how the rows came
     cut into batches never shows in the file.
     """
+    return write_groups(shard_id, path, cut_row_groups(batches, schema, row_group_bytes), schema, compression_level=3)
+
+
+def write_groups(
+    shard_id: int, path: Path, groups: Iterable[pa.Table], schema: pa.Schema, *, compression_level: int | None
+) -> Shard:
+    """Write each table as one row group of one zstd Parquet file: temporary name, fsync, rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     rows = 0
     try:
-        with pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=3) as writer:
-            for group in cut_row_groups(batches, schema, row_group_bytes):
+        with pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=compression_level) as writer:
+            for group in groups:
                 writer.write_table(group, row_group_size=max(1, group.num_rows))
                 rows += group.num_rows
         with open(temporary, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
+            os.fsync(file.fileno())
         num_bytes = temporary.stat().st_size
         temporary.rename(path)
     finally:
@@ -115,16 +134,20 @@ def row_sizes(batch: pa.RecordBatch) -> np.ndarray:
     return sizes
 
 
-def cut_row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema, row_group_bytes: int) -> Iterator[pa.Table]:
-    """Consecutive rows as tables of at most `row_group_bytes` (by `row_sizes`); a longer row is a table of its own.
+def cut_row_groups(
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    row_group_bytes: int,
+    sizes: Callable[[pa.RecordBatch], np.ndarray] = row_sizes,
+) -> Iterator[pa.Table]:
+    """Consecutive rows as tables of at most `row_group_bytes` (by `sizes`); a longer row is a table of its own.
 
     Each table is one chunk a column: Parquet pages are cut at chunk borders, so chunks would show in the bytes.
     """
     held: list[pa.RecordBatch] = []
     room = row_group_bytes
     for batch in batches:
-        batch = batch if batch.schema == schema else batch.cast(schema)
-        ends = np.cumsum(row_sizes(batch))
+        ends = np.cumsum(sizes(batch))
         start, taken = 0, 0
         while start < batch.num_rows:
             stop = int(np.searchsorted(ends, taken + room, side="right"))
@@ -134,10 +157,26 @@ def cut_row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema, row_gro
                 room -= int(ends[stop - 1]) - taken
                 start, taken = stop, int(ends[stop - 1])
             if start < batch.num_rows:
-                yield pa.Table.from_batches(held, schema).combine_chunks()
+                yield _one_chunk(held, schema)
                 held, room = [], row_group_bytes
     if held:
-        yield pa.Table.from_batches(held, schema).combine_chunks()
+        yield _one_chunk(held, schema)
+
+
+def _one_chunk(held: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """The slices as one table of `schema`. Columns are joined before the cast: joining copies a slice to the start of
+    its own buffer, so that large_string fits string however far into a long batch the slice lay.
+    """
+    todo = "hand over rows of the shard's schema"
+    if (found := held[0].schema.names) != schema.names:
+        raise SchemaMismatchError("rows to write", "columns", schema.names, found, todo)
+    columns = []
+    for i, field_ in enumerate(schema):
+        try:
+            columns.append(pa.concat_arrays([batch.column(i) for batch in held]).cast(field_.type))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise SchemaMismatchError("rows to write", field_.name, field_.type, error, todo) from None
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def verified(shard: Shard) -> Path:

@@ -32,8 +32,8 @@ def load(name: str) -> Callable[..., Any]:
 class Task:
     """A function by name, its arguments, and per shard (by id) further ones. Arguments are picklable values.
 
-    map_batches calls `fn(batch, **args, **per_shard[id])`, or `fn(batch, side_table, …)` when it has a side;
-    sort_reduce calls `fn(bucket, batches, **args)` and takes the batches it yields.
+    map_batches calls `fn(batch, *side_tables, **args, **per_shard[id])`. sort_reduce calls `fn(bucket, batches, **args)`
+    and takes the batches it yields; a generator may return whole numbers by name, which the output's notes sum up.
     """
 
     fn: str
@@ -67,9 +67,9 @@ class Engine(Protocol):
     what the task raised, as raised.
     """
 
-    def map_batches(self, source: Dataset, task: Task, out: Dest, *, side: Dataset | None = None) -> Dataset:
-        """Shard i -> shard i, same row order. `side` is joined by shard id: the task gets the whole side shard as one
-        table (an empty one where the side has no such shard), so a side is small or cut like its source.
+    def map_batches(self, source: Dataset, task: Task, out: Dest, *, sides: Sequence[Dataset] = ()) -> Dataset:
+        """Shard i -> shard i, same row order. `sides` are joined by shard id: the task gets each one's whole shard as
+        one table (an empty one where it has no such shard), so a side is small or cut like its source.
         """
         ...
 

@@ -40,10 +40,10 @@ class LocalEngine:
         if self.memory_bytes < MIN_MEMORY_BYTES:
             raise ConfigError(f"engine memory is {self.memory_bytes} bytes; expected at least {MIN_MEMORY_BYTES}")
 
-    def map_batches(self, source: Dataset, task: Task, out: Dest, *, side: Dataset | None = None) -> Dataset:
+    def map_batches(self, source: Dataset, task: Task, out: Dest, *, sides: Sequence[Dataset] = ()) -> Dataset:
         """See Engine. Shards run at the same time, each in one worker."""
         task.load()
-        job = partial(_map, schema=source.schema, task=task, out=out, side=side)
+        job = partial(_map, source=source, task=task, out=out, sides=tuple(sides))
         return Dataset(out.schema, tuple(self._run(job, source.shards, source)))
 
     def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
@@ -59,7 +59,7 @@ class LocalEngine:
                 scratch=self.scratch,
             )
         ) as rows:
-            return Dataset(out.schema, tuple(tasks.reduce_buckets(rows, task, out, bucket=bucket, keys=keys)))
+            return tasks.gathered(out.schema, tasks.reduce_buckets(rows, task, out, bucket=bucket, keys=keys))
 
     def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
         """See Engine. Every source shard is verified once, then only the row groups needed are read."""
@@ -70,7 +70,7 @@ class LocalEngine:
 
     def _rows_to_sort(self, source: Dataset, bucket: str, keys: Sequence[str]) -> Batches:
         for done, shard in enumerate(source.shards, 1):
-            yield from tasks.read_to_sort(shard, source.schema, bucket, keys)
+            yield from tasks.read_to_sort(source, shard, bucket, keys)
             if self.progress:
                 self.progress(done, len(source.shards))
 
@@ -79,9 +79,9 @@ class LocalEngine:
         return run(job, items, workers=self.workers, processes=processes, progress=self.progress)
 
 
-def _map(shard: Shard, stop: Stop, *, schema: Any, task: Task, out: Dest, side: Dataset | None) -> Shard:
-    batches = until_stopped(tasks.read_batches(shard, schema), stop)
-    return tasks.map_shard(shard, batches, task, out, tasks.side_table(side, shard.id))
+def _map(shard: Shard, stop: Stop, *, source: Dataset, task: Task, out: Dest, sides: tuple[Dataset, ...]) -> Shard:
+    batches = until_stopped(tasks.read_batches(source, shard), stop)
+    return tasks.map_shard(shard, batches, task, out, [tasks.side_table(side, shard.id) for side in sides])
 
 
 def _slice(item: tuple[int, tuple[tasks.Piece, ...]], stop: Stop, *, schema: Any, out: Dest) -> Shard:

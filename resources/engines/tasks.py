@@ -4,7 +4,8 @@ An engine only schedules these functions and sorts; so it cannot change a byte. 
 rows: a batch of fat documents must not take the memory of a thousand thin ones.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -14,17 +15,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from formats.dataset import Dataset, Shard, read_shard, row_sizes, verified
+from formats.dataset import Dataset, Shard, row_sizes, verified
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
 from resources.engines.contract import Batches, Dest, Task, load
 
 BATCH_BYTES = 16 * 1024 * 1024
 
 
-def read_batches(shard: Shard, schema: pa.Schema) -> Batches:
-    """The shard's rows in order as batches of `schema`, each at most BATCH_BYTES (a longer row comes alone)."""
+def read_batches(source: Dataset, shard: Shard) -> Batches:
+    """The shard's rows in order as batches of the source's schema, each at most BATCH_BYTES (a longer row comes alone)."""
     todo = "delete its folder and materialize the stage again"
-    return bounded(conform(read_shard(shard), schema, shard.path, todo))
+    rows = load(source.reader)(shard, columns=source.schema.names)
+    return bounded(conform(rows, source.schema, shard.path, todo))
 
 
 def conform(batches: Iterable[pa.RecordBatch], schema: pa.Schema, where: str, todo: str) -> Batches:
@@ -59,20 +61,17 @@ def write(shard_id: int, batches: Iterable[pa.RecordBatch], task_name: str, out:
     return load(out.writer)(shard_id, out.path(shard_id), fitting, out.schema, row_group_bytes=out.row_group_bytes)
 
 
-def map_shard(shard: Shard, batches: Batches, task: Task, out: Dest, side: pa.Table | None) -> Shard:
+def map_shard(shard: Shard, batches: Batches, task: Task, out: Dest, sides: Sequence[pa.Table]) -> Shard:
     """Map the rows of one shard, however they are cut into batches."""
     fn = task.load()
     args = task.args | task.per_shard.get(shard.id, {})
-    first = () if side is None else (side,)
-    return write(shard.id, (fn(batch, *first, **args) for batch in batches), task.fn, out)
+    return write(shard.id, (fn(batch, *sides, **args) for batch in batches), task.fn, out)
 
 
-def side_table(side: Dataset | None, shard_id: int) -> pa.Table | None:
-    """The side's whole shard of that id, or an empty table; None when the verb has no side."""
-    if side is None:
-        return None
+def side_table(side: Dataset, shard_id: int) -> pa.Table:
+    """The side's whole shard of that id, or an empty table."""
     shard = side.shard(shard_id)
-    batches = () if shard is None else read_batches(shard, side.schema)
+    batches = () if shard is None else read_batches(side, shard)
     return pa.Table.from_batches(batches, side.schema)
 
 
@@ -98,10 +97,10 @@ def check_sort(schema: pa.Schema, bucket: str, keys: Sequence[str]) -> None:
             raise ConfigError(f"sort_reduce: column {name!r} is {kind}; expected {wanted}")
 
 
-def read_to_sort(shard: Shard, schema: pa.Schema, bucket: str, keys: Sequence[str]) -> Batches:
+def read_to_sort(source: Dataset, shard: Shard, bucket: str, keys: Sequence[str]) -> Batches:
     """The shard's rows, after a look at bucket and keys. Raises CorruptDataError for a null or a bucket below 0."""
     todo = "mend the stage that wrote it and materialize it again"
-    for batch in read_batches(shard, schema):
+    for batch in read_batches(source, shard):
         for name in (bucket, *keys):
             if batch.column(name).null_count:
                 raise CorruptDataError(shard.path, f"column {name}", "no nulls", "null", todo)
@@ -176,11 +175,31 @@ def by_bucket(batches: Batches, bucket: str) -> Iterator[tuple[int, Batches]]:
         yield number, (part for _, part in group)
 
 
-def reduce_buckets(batches: Batches, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Iterator[Shard]:
-    """Run the task over sorted rows, bucket after bucket; yields each shard when it is written."""
+Notes = dict[str, int]
+
+
+def reduce_buckets(
+    batches: Batches, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]
+) -> Iterator[tuple[Shard, Notes]]:
+    """Run the task over sorted rows, bucket after bucket; yields each shard when it is written, with its notes."""
     fn = task.load()
     for number, group in by_bucket(ordered(bounded(batches), bucket, keys), bucket):
-        yield write(number, fn(number, group, **task.args), task.fn, out)
+        notes: Notes = {}
+        yield write(number, _noting(fn(number, group, **task.args), notes), task.fn, out), notes
+
+
+def _noting(batches: Generator[pa.RecordBatch, None, Notes | None], notes: Notes) -> Batches:
+    """The batches of a task; what the task returns at its end goes into `notes`."""
+    notes.update((yield from batches) or {})
+
+
+def gathered(schema: pa.Schema, made: Iterable[tuple[Shard, Notes]]) -> Dataset:
+    """The dataset of the shards made, in the order of their ids; notes are summed."""
+    shards, total = [], Counter[str]()
+    for shard, notes in made:
+        shards.append(shard)
+        total.update(notes)
+    return Dataset(schema, tuple(sorted(shards, key=lambda shard: shard.id)), dict(sorted(total.items())))
 
 
 @dataclass(frozen=True)
