@@ -1,0 +1,353 @@
+"""Corpus shards: the Parquet files of a version, and the code that writes and reads them. Spec: corpus_shard.md.
+
+`write_shards` takes documents and holds them while it sorts; the pipeline hands sorted rows to `write_shard`, which
+holds one row group. Both give the same bytes.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from formats import corpus_manifest, durable
+from formats.corpus_manifest import DEDUP_DEFAULTS, LEDGER_REF, PII_KEYS, name_pattern, shard_name
+from formats.dataset import Shard, cut_row_groups, write_groups
+from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
+from formats.json_fields import MAX_WHOLE
+
+__all__ = [
+    "DEDUP_DEFAULTS",
+    "DEFAULT_ROW_GROUP_BYTES",
+    "SCHEMA",
+    "Doc",
+    "name_pattern",
+    "num_shards",
+    "permilles",
+    "read_shard",
+    "read_shards",
+    "shard_name",
+    "split_of",
+    "write_shard",
+    "write_shards",
+]
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("text", pa.string()),
+        ("source_id", pa.string()),
+        ("url", pa.string()),
+        ("license_spdx", pa.string()),
+        ("lang", pa.string()),
+        ("n_chars", pa.int32()),
+        ("sha256", pa.binary(32)),
+        ("minhash_cluster", pa.int64()),
+        ("pii_redactions", pa.int32()),
+        ("split", pa.string()),
+    ]
+)
+DEFAULT_ROW_GROUP_BYTES = 64 * 1024 * 1024
+BATCH_ROWS = 1024
+SPLITS = ("train", "val")
+UNDETERMINED = "und"
+_INT32_MAX = 2**31 - 1
+_TODO = "restore the version's folder from a copy, or build the version again"
+
+
+@dataclass(frozen=True)
+class Doc:
+    """One document. `meta` holds `url`, `license_spdx`, and, where known, `lang`, `minhash_cluster` (the id of the
+    cluster's root), `pii` ({kind: count}) and `pii_redactions`; other keys are ignored. From `read_shards` it holds
+    what a shard does: no `pii`, and `minhash_cluster` as the row index. Equal values of it name one cluster.
+    """
+
+    id: str
+    text: str
+    source_id: str
+    meta: Mapping[str, Any]
+
+
+def split_of(sha256: bytes, val_permille: int) -> str:
+    """`val` or `train`, of the SHA-256 (32 bytes) of the text. Raises ConfigError for other arguments."""
+    if not isinstance(sha256, bytes) or len(sha256) != 32:
+        raise ConfigError(f"sha256 is {sha256!r}, expected the 32 bytes of a digest")
+    _check_whole("val_permille", val_permille, 0, 1000)
+    return "val" if int.from_bytes(sha256[:8], "big") % 1000 < val_permille else "train"
+
+
+def permilles(sha256: pa.FixedSizeBinaryArray) -> np.ndarray:
+    """What `split_of` compares with val_permille, 0 to 999, for each row of a column without nulls."""
+    _, data = sha256.buffers()
+    if len(sha256) == 0:
+        return np.zeros(0, np.int64)
+    rows = np.frombuffer(data, np.uint8).reshape(-1, 32)[sha256.offset : sha256.offset + len(sha256), :8]
+    return (np.ascontiguousarray(rows).view(">u8")[:, 0] % 1000).astype(np.int64)
+
+
+def num_shards(num_docs: int, shard_rows: int) -> int:
+    """Shards of a version: an empty corpus has one, too."""
+    return max(1, -(-num_docs // shard_rows))
+
+
+def write_shard(
+    shard_id: int, path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, row_group_bytes: int
+) -> Shard:
+    """Write one shard from rows in their final order, holding one row group; has the signature of dataset.write_shard.
+
+    The columns are SCHEMA's, strings large or not. Row groups are cut by the bytes of `text` alone. Raises
+    SchemaMismatchError for other columns and for nulls, NotConvergedError when an id does not follow the one before.
+    """
+    if schema != SCHEMA:
+        raise SchemaMismatchError(path, "schema", SCHEMA, schema, "hand over formats.corpus_shard.SCHEMA")
+    groups = cut_row_groups(batches, SCHEMA, row_group_bytes, _text_bytes)
+    return write_groups(shard_id, path, _checked(path, groups), SCHEMA, compression_level=None)
+
+
+def write_shards(
+    docs: Iterable[Doc],
+    out: Path | str,
+    *,
+    dataset: str,
+    version: str,
+    shard_rows: int,
+    val_permille: int = 5,
+    row_group_bytes: int = DEFAULT_ROW_GROUP_BYTES,
+    filters: Mapping[str, int] | None = None,
+    dedup: Mapping[str, int | float] | None = None,
+    ledger_ref: str = LEDGER_REF,
+    config_sha256: str = "0" * 64,
+) -> dict[str, Any]:
+    """Write the documents as a version's folder `out`, in place of what is there, and return its manifest.
+
+    The order of `docs` does not matter. A kill or failure at any point leaves the old folder or the new one; a start
+    puts back what a killed one left aside. Raises ConfigError for a bad argument or document, with nothing written.
+    """
+    out = _output(out)
+    durable.restore_folder(out)
+    _check_whole("shard_rows", shard_rows, 1)
+    _check_whole("val_permille", val_permille, 0, 1000)
+    _check_whole("row_group_bytes", row_group_bytes, 1)
+    settings: dict[str, Any] = {
+        "dataset": dataset,
+        "version": version,
+        "filters": filters,
+        "dedup": dedup,
+        "ledger_ref": ledger_ref,
+        "config_sha256": config_sha256,
+    }
+    corpus_manifest.build([_EMPTY], **settings)  # checks the settings before the first document is asked for
+    rows = _sorted(docs)
+    clusters = _first_rows(rows)
+    n = num_shards(len(rows), shard_rows)
+    temporary = out.with_name(out.name + ".tmp")
+    try:
+        shards = []
+        for i in range(n):
+            of_shard = range(i * shard_rows, min((i + 1) * shard_rows, len(rows)))
+            batches = _batches(rows, clusters, of_shard, val_permille)
+            path = temporary / shard_name(i, n)
+            shards.append(write_shard(i, path, batches, SCHEMA, row_group_bytes=row_group_bytes))
+        manifest = corpus_manifest.build(shards, pii=_pii_counts(rows), **settings)
+        corpus_manifest.write(temporary, manifest)
+        durable.swap_folder(temporary, out)
+    except BaseException:
+        durable.restore_folder(out)
+        raise
+    return manifest
+
+
+def read_shard(
+    out: Path, entry: Mapping[str, Any], *, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one shard that the manifest lists as `entry`, holding one row group at a time.
+
+    Raises CorruptDataError before any row is given when its hash or number of rows is another, SchemaMismatchError for
+    other columns than SCHEMA.
+    """
+    path = out / entry["name"]
+    try:
+        found = durable.sha256_of(path)
+    except FileNotFoundError:
+        raise CorruptDataError(path, "file", f"sha256 {entry['sha256']}", "missing", _TODO) from None
+    if found != entry["sha256"]:
+        raise CorruptDataError(path, "sha256", entry["sha256"], found, _TODO)
+    try:
+        with pq.ParquetFile(path, memory_map=True) as file:
+            if file.schema_arrow != SCHEMA or file.schema_arrow.metadata:
+                raise SchemaMismatchError(path, "schema", SCHEMA, file.schema_arrow, _TODO)
+            if (rows := file.metadata.num_rows) != entry["rows"]:
+                raise CorruptDataError(path, "rows", entry["rows"], rows, _TODO)
+            for group in range(file.num_row_groups):
+                yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's failure; Arrow's own has no number
+            raise
+        raise CorruptDataError(path, "content", "a Parquet file", repr(error)[:300], _TODO) from None
+
+
+def read_shards(out: Path | str, split: str | None = None) -> Iterator[Doc]:
+    """The documents in `out` in order, all or those of one split; each shard is verified before its first document.
+
+    Raises ConfigError for a split that does not exist, CorruptDataError for a missing or changed manifest or shard.
+    """
+    if split is not None and split not in SPLITS:
+        raise ConfigError(f"split is {split!r}, expected one of {', '.join(SPLITS)}, or None for all")
+    folder = Path(out)
+    manifest = corpus_manifest.read(folder)
+    return _docs(folder, manifest["shards"], split)
+
+
+def _docs(folder: Path, entries: Sequence[Mapping[str, Any]], split: str | None) -> Iterator[Doc]:
+    names = ("url", "license_spdx", "lang", "minhash_cluster", "pii_redactions")
+    for entry in entries:
+        for batch in read_shard(folder, entry):
+            kept = batch if split is None else batch.filter(pc.equal(batch.column("split"), split))
+            columns = [kept.column(name).to_pylist() for name in ("id", "text", "source_id", *names)]
+            for doc_id, text, source_id, *meta in zip(*columns, strict=True):
+                yield Doc(doc_id, text, source_id, dict(zip(names, meta, strict=True)))
+
+
+_EMPTY = Shard(0, shard_name(0, 1), 0, 0, "0" * 64)
+
+
+def _text_bytes(batch: pa.RecordBatch) -> np.ndarray:
+    if "text" not in batch.schema.names:
+        raise SchemaMismatchError("rows to write", "columns", SCHEMA.names, batch.schema.names, "hand over SCHEMA's")
+    lengths = pc.fill_null(pc.binary_length(batch.column("text")), 0)
+    return lengths.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _checked(path: Path, groups: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The groups as they are, once they hold no null and ids that ascend."""
+    last = None
+    for group in groups:
+        for name, column in zip(SCHEMA.names, group.columns, strict=True):
+            if column.null_count:
+                raise SchemaMismatchError(path, name, "a value in every row", f"null in {column.null_count}", _TODO)
+        ids = group.column("id").chunk(0)
+        if not pc.all(pc.less(ids[:-1], ids[1:]), min_count=0).as_py():
+            raise NotConvergedError(f"{path}: ids do not ascend; sort the rows by id as bytes, each id once")
+        if last is not None and not last < ids[0].as_py():
+            raise NotConvergedError(f"{path}: id {ids[0]} follows {last}; sort the rows by id as bytes, each id once")
+        last = ids[-1].as_py()
+        yield group
+
+
+def _output(out: Path | str) -> Path:
+    """The folder as an absolute path, so that it has a name beside which `.tmp` and `.old` can lie."""
+    path = Path(out).absolute()
+    if not path.name or path.name == ".." or (path.exists() and not path.is_dir()):
+        raise ConfigError(f"out is {str(out)!r}, expected a folder or a name that is still free")
+    return path
+
+
+def _check_whole(name: str, value: object, minimum: int, maximum: int = MAX_WHOLE) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
+        raise ConfigError(f"{name} is {value!r}, expected a whole number from {minimum} to {maximum}")
+
+
+def _sorted(docs: Iterable[Doc]) -> list[Doc]:
+    """All documents, checked, by id. Code points order strings as their UTF-8 bytes do."""
+    rows = []
+    for doc in docs:
+        _check_doc(doc)
+        rows.append(doc)
+    rows.sort(key=attrgetter("id"))
+    for before, after in itertools.pairwise(rows):
+        if before.id == after.id:
+            raise ConfigError(f"document {after.id!r}: the id occurs twice; ids are unique in a version")
+    return rows
+
+
+def _check_doc(doc: object) -> None:
+    if not isinstance(doc, Doc):
+        raise ConfigError(f"found {type(doc).__name__} among the documents, expected formats.corpus_shard.Doc")
+
+    def refuse(field: str, found: object, expected: str) -> NoReturn:
+        raise ConfigError(f"document {doc.id!a}: {field} is {ascii(found)[:100]}, expected {expected}")
+
+    if not isinstance(doc.meta, Mapping):
+        refuse("meta", doc.meta, "a mapping")
+    named = {"id": doc.id, "source_id": doc.source_id, "lang": _lang(doc), "text": doc.text}
+    for field, value in {**named, **{name: doc.meta.get(name) for name in ("url", "license_spdx")}}.items():
+        if not isinstance(value, str) or (not value and field != "text"):
+            refuse(field, value, "text" if field == "text" else "text that is not empty")
+        try:
+            num_bytes = len(value.encode())
+        except UnicodeEncodeError as error:
+            refuse(field, value[error.start], f"Unicode text; a lone surrogate stands at character {error.start}")
+        if num_bytes > _INT32_MAX:
+            refuse(field, f"{num_bytes} bytes", f"at most {_INT32_MAX}")
+    cluster, pii, redactions = (doc.meta.get(name) for name in ("minhash_cluster", "pii", "pii_redactions"))
+    if not (cluster is None or (isinstance(cluster, str | int) and not isinstance(cluster, bool))):
+        refuse("minhash_cluster", cluster, "the id of the cluster's root")
+    if not (pii is None or isinstance(pii, Mapping)):
+        refuse("pii", pii, "a mapping of kinds to counts")
+    for kind, count in (pii or {}).items():
+        if kind not in PII_KEYS:
+            refuse("pii", kind, f"kinds of {', '.join(PII_KEYS)}")
+        _check_whole(f"document {doc.id!a}: pii {kind}", count, 0, _INT32_MAX)
+    _check_whole(f"document {doc.id!a}: pii_redactions", _redactions(doc), 0, _INT32_MAX)
+    if pii is not None and redactions not in (None, sum(pii.values())):
+        refuse("pii_redactions", redactions, f"{sum(pii.values())}, the sum of pii")
+
+
+def _lang(doc: Doc) -> str:
+    lang: str | None = doc.meta.get("lang")
+    return UNDETERMINED if lang is None else lang
+
+
+def _redactions(doc: Doc) -> int:
+    stated: int | None = doc.meta.get("pii_redactions")
+    return sum((doc.meta.get("pii") or {}).values()) if stated is None else stated
+
+
+def _pii_counts(rows: Sequence[Doc]) -> dict[str, int]:
+    counts = dict.fromkeys(PII_KEYS, 0)
+    for doc in rows:
+        for kind, count in (doc.meta.get("pii") or {}).items():
+            counts[kind] += count
+    return counts
+
+
+def _first_rows(rows: Sequence[Doc]) -> list[int]:
+    """Per row the smallest row index of its cluster. A row that names no cluster is the root of its own."""
+    first: dict[Any, int] = {}
+    clusters = []
+    for i, doc in enumerate(rows):
+        named = doc.meta.get("minhash_cluster")
+        clusters.append(first.setdefault(doc.id if named is None else named, i))
+    return clusters
+
+
+def _batches(
+    rows: Sequence[Doc], clusters: Sequence[int], of_shard: range, val_permille: int
+) -> Iterator[pa.RecordBatch]:
+    """Rows of SCHEMA, but `text` large: the texts of a batch may be longer together than a string column holds."""
+    schema = SCHEMA.set(SCHEMA.get_field_index("text"), pa.field("text", pa.large_string()))
+    for start in range(of_shard.start, of_shard.stop, BATCH_ROWS):
+        docs = rows[start : min(start + BATCH_ROWS, of_shard.stop)]
+        digests = [hashlib.sha256(doc.text.encode()).digest() for doc in docs]
+        columns = [
+            [doc.id for doc in docs],
+            [doc.text for doc in docs],
+            [doc.source_id for doc in docs],
+            [doc.meta["url"] for doc in docs],
+            [doc.meta["license_spdx"] for doc in docs],
+            [_lang(doc) for doc in docs],
+            [len(doc.text) for doc in docs],
+            digests,
+            clusters[start : start + len(docs)],
+            [_redactions(doc) for doc in docs],
+            [split_of(digest, val_permille) for digest in digests],
+        ]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
