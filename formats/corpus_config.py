@@ -1,4 +1,6 @@
-"""Corpus config: what one version of a dataset is made of, and each rule that changes its bytes. Spec: corpus_config.md.
+"""Corpus config: what one version of a dataset is made of, and every rule that changes its bytes.
+
+Spec: corpus_config.md.
 
 Each setting and its default stand here once. YAML is read in `corpus_assets.validation.corpus_config`.
 """
@@ -23,7 +25,7 @@ from formats.json_fields import (
     Whole,
     table,
 )
-from formats.ledger import wrong_name
+from formats.ledger import name_of
 from formats.naming import VersionKey
 from formats.reasons import FILTERS, PROFILES, RULES, Rule
 
@@ -32,10 +34,6 @@ DEFAULT_ROW_GROUP_BYTES = 64 * 1024 * 1024
 NUM_PERM = 128
 _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 _FIELD = Text(says="the name of a field")
-
-
-def _name(kind: str) -> Text:
-    return Text(says="a name", check=lambda name: wrong_name(kind, name))
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,9 @@ class LicenseRules(Rules):
 
 @dataclass(frozen=True)
 class LanguageRules(Rules):
-    """An empty `allow` keeps every language, `und` too. The second voice is asked always, or where the first is unsure."""
+    """An empty `allow` keeps every language, `und` too. The second voice is asked always, or where the first is
+    unsure.
+    """
 
     allow: Annotated[tuple[str, ...], SetOf(Text(r"[a-z]{2}|und", "an ISO 639-1 code or und"))] = ()
     second_voice: Annotated[str, Choice(("always", "unsure"))] = "always"
@@ -94,7 +94,7 @@ class EvalSet(Rules):
     ends in .gz or .zst is decompressed. An item is named by its position in the file, from 0.
     """
 
-    name: Annotated[str, _name("eval set")]
+    name: Annotated[str, name_of("eval set")]
     path: Annotated[str, Text(says="a path")]
     sha256: Annotated[str, _SHA256]
     format: Annotated[str, Choice(("jsonl", "csv"))]
@@ -147,9 +147,9 @@ _OVERRIDES = Keyed({rule.reason: _threshold(rule) for rule in RULES})
 class CorpusConfig(Rules):
     """Everything that decides what a version holds."""
 
-    dataset: Annotated[str, _name("dataset")]
-    version: Annotated[str, _name("version")]
-    sources: Annotated[tuple[str, ...], SetOf(_name("source"), min_items=1)]
+    dataset: Annotated[str, name_of("dataset")]
+    version: Annotated[str, name_of("version")]
+    sources: Annotated[tuple[str, ...], SetOf(name_of("source"), min_items=1)]
     licenses: LicenseRules
     shard_rows: Annotated[int, Whole(1, 2**31 - 1)] = DEFAULT_SHARD_ROWS
     row_group_bytes: Annotated[int, Whole(1)] = DEFAULT_ROW_GROUP_BYTES

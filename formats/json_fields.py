@@ -317,7 +317,13 @@ class Table(Keyed):
         }
 
     def schema(self) -> dict[str, Any]:
-        return {**super().schema(), **getattr(self.cls, "SCHEMA_RULES", {})}
+        schema = super().schema()
+        fields = {field.name: field for field in dataclasses.fields(self.cls)}
+        for key, kind in self.kinds.items():
+            default = fields[self.attributes[key]].default
+            if default is not dataclasses.MISSING and not isinstance(kind, Table):
+                schema["properties"][key]["default"] = None if default is None else kind.dump(default)
+        return {"description": _first_sentence(self.cls), **schema, **getattr(self.cls, "SCHEMA_RULES", {})}
 
 
 @cache
@@ -365,6 +371,10 @@ def _not_finite(value: int | float) -> bool:
 
 def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path and key else path or key
+
+
+def _first_sentence(cls: type) -> str:
+    return " ".join((cls.__doc__ or "").split()).partition(". ")[0].rstrip(".") + "."
 
 
 def _has_default(field: "dataclasses.Field[Any]") -> bool:

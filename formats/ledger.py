@@ -9,7 +9,9 @@ import json
 import os
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -30,13 +32,18 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 
 
-def wrong_name(kind: str, name: str) -> str | None:
-    """What is wrong with a name, or None."""
-    try:
-        naming.check_name(kind, name)
-    except ConfigError as error:
-        return str(error)
-    return None
+def name_of(kind: str) -> Text:
+    """A field that holds the name of a source, dataset, …."""
+
+    def wrong(name: str) -> str | None:
+        try:
+            naming.check_name(kind, name)
+        except ConfigError as error:
+            return str(error)
+        return None
+
+    says = f"a name {naming.NAME.pattern}"
+    return Text(naming.NAME.pattern, says, wrong, max_length=naming.MAX_LENGTH)
 
 
 def _wrong_url(url: str) -> str | None:
@@ -98,7 +105,7 @@ class FieldMapping:
 class LedgerRow:
     """One source. Files are always in the order of their urls."""
 
-    source_id: Annotated[str, Text(says="a name", check=lambda name: wrong_name("source", name))]
+    source_id: Annotated[str, name_of("source")]
     title: Annotated[str, Text()]
     kind: Annotated[str, Choice(KINDS)]
     files: Annotated[tuple[LedgerFile, ...], SetOf(table(LedgerFile), min_items=1, key="url")]
@@ -106,7 +113,7 @@ class LedgerRow:
     license_evidence: Annotated[str, Text()]
     attribution: Annotated[str, Text()]
     retrieved: Annotated[str, Text(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date YYYY-MM-DD", check=_wrong_date)]
-    bucket: Annotated[str, Text(says="a name", check=lambda name: wrong_name("bucket", name))]
+    bucket: Annotated[str, name_of("bucket")]
     profile: Annotated[str, Choice(PROFILES)]
     source_rank: Annotated[int, Whole(0, 1_000_000)] = 100
     container: Annotated[str | None, Choice(CONTAINERS)] = None
@@ -158,6 +165,11 @@ def problems(value: Any) -> list[Problem]:
     return list(table(LedgerRow).problems(value, ""))
 
 
+def problems_of_file(value: Any) -> list[Problem]:
+    """Every field that is wrong in the JSON value of one file of a row."""
+    return list(table(LedgerFile).problems(value, ""))
+
+
 def from_json(value: Any) -> LedgerRow:
     """The row of a JSON value. Raises ConfigError that names every field that is wrong."""
     if found := problems(value):
@@ -167,7 +179,7 @@ def from_json(value: Any) -> LedgerRow:
 
 def read(path: Path) -> list[LedgerRow]:
     """The rows in the order of the file. Raises ConfigError that names every violation by line and field."""
-    rows, found = _scan(path)
+    rows, found = scan(path)
     if found:
         raise ConfigError("\n".join(f"{path.name} {violation}" for violation in found))
     return [row for _, row in rows]
@@ -175,12 +187,26 @@ def read(path: Path) -> list[LedgerRow]:
 
 def violations(path: Path) -> list[Violation]:
     """Everything wrong in the file, by line."""
-    return _scan(path)[1]
+    return scan(path)[1]
 
 
-def rows_by_line(path: Path) -> list[tuple[int, LedgerRow]]:
-    """The rows that are right, each with its line."""
-    return _scan(path)[0]
+def find(path: Path, source: str) -> dict[str, Any]:
+    """The JSON value of a source's row as it stands, which may break rules: the blocking checks say which. Raises
+    ConfigError where the ledger has no such row, or two.
+    """
+    data, unreadable = _read_bytes(path)
+    if unreadable:
+        raise ConfigError(str(unreadable))
+    found = []
+    for _, line in _lines(data):
+        with suppress(_BadLine):
+            value, _ = _parse(line)
+            if isinstance(value, dict) and value.get("source_id") == source:
+                found.append(value)
+    if len(found) != 1:
+        todo = "add it with `corpus ledger add`" if not found else "leave one"
+        raise ConfigError(f"{path.name}: {len(found)} rows of source {source}, expected 1; {todo}")
+    return found[0]
 
 
 def append(path: Path, row: LedgerRow) -> None:
@@ -213,19 +239,15 @@ def resolve_local(ledger: Path, url: str) -> Path | None:
     return Path(unquote(urlsplit(url).path)) if found[1] == "file" else None
 
 
-def _scan(path: Path) -> tuple[list[tuple[int, LedgerRow]], list[Violation]]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        todo = (
-            "add the first row with `corpus ledger add`" if isinstance(error, FileNotFoundError) else "make it readable"
-        )
-        return [], [Violation(0, "", f"{path} cannot be read ({error.strerror}); {todo}")]
+def scan(path: Path) -> tuple[list[tuple[int, LedgerRow]], list[Violation]]:
+    """The rows that are right, each with its line, and everything that is wrong."""
+    data, unreadable = _read_bytes(path)
+    if unreadable:
+        return [], [unreadable]
     rows: list[tuple[int, LedgerRow]] = []
     found: list[Violation] = []
     first_line: dict[str, int] = {}
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines[:-1] if lines[-1] == b"" else lines, start=1):
+    for number, line in _lines(data):
         try:
             value, repeated = _parse(line)
         except _BadLine as error:
@@ -246,6 +268,20 @@ def _scan(path: Path) -> tuple[list[tuple[int, LedgerRow]], list[Violation]]:
     return rows, found
 
 
+def _read_bytes(path: Path) -> tuple[bytes, Violation | None]:
+    try:
+        return path.read_bytes(), None
+    except FileNotFoundError:
+        return b"", Violation(0, "", f"{path} is missing; add the first row with `corpus ledger add`")
+    except OSError as error:
+        return b"", Violation(0, "", f"{path} cannot be read ({error.strerror}); make it readable")
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    lines = data.split(b"\n")
+    return enumerate(lines[:-1] if lines[-1] == b"" else lines, start=1)
+
+
 class _BadLine(Exception):
     """A line that holds no JSON value at all."""
 
@@ -261,8 +297,7 @@ def _parse(line: bytes) -> tuple[Any, list[str]]:
     def to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated.extend(key for key in value if keys.count(key) > 1)
+            repeated.extend(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         return value
 
     try:

@@ -1,0 +1,126 @@
+"""YAML's plain core, read safely, with the line of every setting.
+
+Mappings, lists, texts, numbers, true/false, null: nothing else. `no`, `on`, 2024-01-01 and 12:30 are texts. Anchors,
+aliases, tags, repeated keys, several documents, deep nesting and large files are refused before any object is built.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from formats.errors import ConfigError
+
+MAX_BYTES = 1024 * 1024
+MAX_DEPTH = 20
+_WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
+    word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())
+}
+_WHOLE = re.compile(r"[-+]?[0-9][0-9_]{0,30}")
+_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A YAML document as JSON values; `lines` maps a setting's path (`dedup.near.drop`, `sources[0]`) to its line."""
+
+    value: Any
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def line_of(self, path: str) -> int:
+        """The line of a setting, or of the nearest one around it that is there."""
+        while path and path not in self.lines:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self.lines.get(path, 1)
+
+
+def read(path: Path) -> Document:
+    """The document in the file. Raises ConfigError that says path and line."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise ConfigError(f"{path}: {size} bytes, expected at most {MAX_BYTES}; a config holds rules, not data")
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    lines: dict[str, int] = {}
+    try:
+        value = _document(_plain_events(text), lines)
+    except _Refused as error:
+        raise ConfigError(f"{path}: line {error.line}: {error}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f"line {mark.line + 1}: " if mark else ""
+        raise ConfigError(f"{path}: {at}is not YAML: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:  # characters that YAML does not allow
+        raise ConfigError(f"{path}: is not YAML: {str(error).splitlines()[0]}") from None
+    return Document(value, lines)
+
+
+class _Refused(Exception):
+    def __init__(self, event: Any, message: str) -> None:
+        super().__init__(message)
+        self.line: int = event.start_mark.line + 1
+
+
+def _plain_events(text: str) -> Iterator[Any]:
+    depth = documents = 0
+    event: Any
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise _Refused(event, "anchors (&) and aliases (*) are not allowed; write the value out")
+        if tag := getattr(event, "tag", None):
+            raise _Refused(event, f"the tag {tag} is not allowed; write a plain value")
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if documents > 1:
+            raise _Refused(event, "a second document begins; a config is one document")
+        if depth > MAX_DEPTH:
+            raise _Refused(event, f"nested more than {MAX_DEPTH} deep")
+        if isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
+            yield event
+
+
+def _document(events: Iterator[Any], lines: dict[str, int]) -> Any:
+    first = next(events, None)
+    value = None if first is None else _value(first, events, "", lines)
+    for _ in events:  # the rest holds no value, but what must be refused
+        pass
+    return value
+
+
+def _value(event: Any, events: Iterator[Any], path: str, lines: dict[str, int]) -> Any:
+    lines.setdefault(path, event.start_mark.line + 1)
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar(event)
+    if isinstance(event, yaml.SequenceStartEvent):
+        items: list[Any] = []
+        while not isinstance(item := next(events), yaml.CollectionEndEvent):
+            items.append(_value(item, events, f"{path}[{len(items)}]", lines))
+        return items
+    found: dict[str, Any] = {}
+    while not isinstance(key := next(events), yaml.CollectionEndEvent):
+        if not isinstance(key, yaml.ScalarEvent):
+            raise _Refused(key, "a key must be a word")
+        if key.value in found:
+            raise _Refused(key, f"{key.value[:100]} is there twice; leave one out")
+        inner = f"{path}.{key.value}" if path else key.value
+        lines[inner] = key.start_mark.line + 1
+        found[key.value] = _value(next(events), events, inner, lines)
+    return found
+
+
+def _scalar(event: Any) -> Any:
+    text = event.value
+    if not event.implicit[0]:  # quoted, or a block of text
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text.replace("_", ""))
+    return float(text) if _NUMBER.fullmatch(text) else text
