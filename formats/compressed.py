@@ -1,0 +1,203 @@
+"""Compressed files, told by their first bytes and read as a stream: gzip, zstd, bz2 or plain.
+
+All gzip members and all zstd frames are read; skippable frames are passed over. A stream that was cut, even by its last
+byte, is an error that names the file and the place, never a clean end. Memory is bounded: some 64 KiB at a time.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Protocol
+
+import pyarrow as pa
+
+from formats.errors import CorruptDataError
+
+CHUNK_BYTES = 1 << 20
+_TODO = "fetch the file again, or correct its checksum and files in the ledger"
+_ZSTD_SKIPPABLE = tuple(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
+_NOT_READ = {"xz": b"\xfd7zXZ\x00", "lz4": b"\x04\x22\x4d\x18", "compress": b"\x1f\x9d", "7z": b"7z\xbc\xaf\x27\x1c"}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one file may grow to. The ratio counts only beyond `min_bytes`, since small files may be all repetition."""
+
+    max_bytes: int = 1 << 40
+    max_ratio: int = 1_000
+    min_bytes: int = 1 << 28
+
+
+class Readable(Protocol):
+    """Anything with `read(n)`: at most n bytes, and b"" only at the end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+class Decompressed:
+    """The bytes of one file, decompressed. A binary file object that only reads forward.
+
+    `position` counts the bytes given so far, `compressed_position` the bytes taken from the file.
+    """
+
+    closed = False
+
+    def __init__(self, source: Readable, name: str, budget: Budget, gunzip: "Callable[[_Counted], Readable] | None"):
+        """`gunzip` replaces the gzip decoder; it has to raise OSError where the stream is broken or cut."""
+        self.name, self.position = name, 0
+        self._source, self._budget = _Counted(source), budget
+        self.codec = _codec(self._source.peek(10), name)
+        if self.codec == "gzip" and gunzip:
+            self._decoded: Any = gunzip(self._source)
+        elif self.codec == "plain":
+            self._decoded = self._source
+        else:
+            self._decoded = pa.CompressedInputStream(pa.PythonFile(self._source, mode="r"), self.codec)
+
+    @property
+    def compressed_position(self) -> int:
+        return self._source.position
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes, b"" only at the end. Raises CorruptDataError when the stream is broken, cut, or
+        beyond its budget.
+        """
+        if size < 0:
+            return b"".join(iter(lambda: self.read(CHUNK_BYTES), b""))
+        try:
+            data = self._decoded.read(size)
+        except OSError as error:
+            if self._source.failure:
+                raise self._source.failure from None
+            raise self._broken(error) from None
+        self.position += len(data)
+        self._check_budget()
+        return data
+
+    def lines(self, max_line_bytes: int) -> Iterator[bytes | None]:
+        """The lines without their newline; None stands for one longer than `max_line_bytes`, which is not held."""
+        held: list[bytes] = []
+        held_bytes = 0
+        while chunk := self.read(CHUNK_BYTES):
+            first, *others = chunk.split(b"\n")
+            held_bytes += len(first)
+            if held_bytes <= max_line_bytes:
+                held.append(first)
+            if not others:
+                continue
+            yield b"".join(held) if held_bytes <= max_line_bytes else None
+            last = others.pop()
+            for line in others:
+                yield line if len(line) <= max_line_bytes else None
+            held, held_bytes = [last], len(last)
+        if held_bytes:
+            yield b"".join(held) if held_bytes <= max_line_bytes else None
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.position
+
+    def close(self) -> None:
+        self.closed = True
+        if self._decoded is not self._source:
+            with closing(self._decoded):
+                pass
+        self._source.close()
+
+    def __enter__(self) -> "Decompressed":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _broken(self, error: OSError) -> CorruptDataError:
+        found = f"broken at compressed byte {self.compressed_position} (byte {self.position} decompressed): {error}"
+        return CorruptDataError(self.name, f"{self.codec} stream", "whole", found, _TODO)
+
+    def _check_budget(self) -> None:
+        budget = self._budget
+        limit = budget.max_bytes
+        if self.codec != "plain":
+            limit = min(limit, max(budget.min_bytes, self.compressed_position * budget.max_ratio))
+        if self.position > limit:
+            found = f"more than {limit} at compressed byte {self.compressed_position}"
+            expected = f"at most {budget.max_bytes}, and {budget.max_ratio} times its compressed bytes"
+            todo = "look at the file; if it is right, split it"
+            raise CorruptDataError(self.name, "decompressed bytes", expected, found, todo)
+
+
+def open_file(
+    path: Path, *, budget: Budget | None = None, gunzip: "Callable[[_Counted], Readable] | None" = None
+) -> Decompressed:
+    """The decompressed bytes of a file. Raises CorruptDataError for a compression that is not read here."""
+    file = open(path, "rb")  # noqa: SIM115  closed with the stream
+    try:
+        return Decompressed(file, str(path), budget or Budget(), gunzip)
+    except CorruptDataError:
+        file.close()
+        raise
+
+
+def open_stream(stream: BinaryIO | Readable, name: str, *, budget: Budget | None = None) -> Decompressed:
+    """The decompressed bytes of an open binary stream, such as an archive's member; `name` goes into errors."""
+    return Decompressed(stream, name, budget or Budget(), None)
+
+
+class _Counted:
+    """The source as a file object that counts what was read, can be peeked into once, and keeps its own failure apart
+    from the decoder's.
+    """
+
+    closed = False
+
+    def __init__(self, source: Readable) -> None:
+        self._source, self._peeked = source, b""
+        self.position = 0
+        self.failure: Exception | None = None
+
+    def peek(self, size: int) -> bytes:
+        while len(self._peeked) < size and (more := self._source.read(size - len(self._peeked))):
+            self._peeked += more
+        return self._peeked
+
+    def read(self, size: int) -> bytes:
+        try:
+            if self._peeked:
+                data, self._peeked = self._peeked[:size], self._peeked[size:]
+            else:
+                data = self._source.read(size)
+        except (OSError, CorruptDataError) as error:  # kept: the decoder's own failures are OSErrors too
+            self.failure = error
+            raise
+        self.position += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self.position
+
+    def flush(self) -> None:
+        """Nothing to do; decoders call it."""
+
+    def close(self) -> None:
+        self.closed = True
+        if close := getattr(self._source, "close", None):
+            close()
+
+
+def _codec(first: bytes, name: str) -> str:
+    if first.startswith(b"\x1f\x8b"):
+        return "gzip"
+    if first.startswith((b"\x28\xb5\x2f\xfd", *_ZSTD_SKIPPABLE)):
+        return "zstd"
+    if first[:3] == b"BZh" and first[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
+        return "bz2"
+    for codec, magic in _NOT_READ.items():
+        if first.startswith(magic):
+            raise CorruptDataError(name, "compression", "gzip, zstd, bz2 or none", codec, "recompress the file")
+    return "plain"

@@ -1,0 +1,284 @@
+"""Raw set: the documents of one source as they were extracted, before any rule. Spec: raw_set.md.
+
+`part-<nnnnn>.jsonl.zst`, `rejects.jsonl.zst`, `manifest.json` and its lock. Immutable, and the same bytes for the same
+input: no clock, one thread, each zstd frame compressed in one call. A part is held in memory while it is made or read.
+"""
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+import zstandard
+
+from formats import canonical, compressed, dataset, durable
+from formats.dataset import Shard
+from formats.errors import CorruptDataError
+from formats.stage_tables import RAW
+
+VERSION = 1
+MANIFEST, LOCK, REJECTS = "manifest.json", "manifest.json.lock", "rejects.jsonl.zst"
+PART_BYTES = 32 * 1024 * 1024
+"""A part is cut before the line that would take it beyond this many uncompressed bytes."""
+REJECTS_FRAME_BYTES = 4 * 1024 * 1024
+ZSTD_LEVEL = 3
+_BLOCK_BYTES = 4 * 1024 * 1024
+_TODO = "delete the raw set's folder and materialize raw_fetch again"
+_LINE_SCHEMA = pa.schema([field for field in RAW if field.name != "raw_line"])
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """What came of one fetched file: records = documents + rejects; its documents are k = first_k, first_k + 1, …"""
+
+    url: str
+    sha256: str
+    bytes: int
+    decompressed_bytes: int
+    records: int
+    documents: int
+    rejects: int
+    first_k: int
+
+
+@dataclass(frozen=True)
+class RawSet:
+    """A raw set whose lock was checked. `parts[i]` is part i; the rows of a set, part after part, are k = 0, 1, 2, …"""
+
+    folder: Path
+    source_id: str
+    ledger_row_digest: str
+    extractor: dict[str, Any]
+    files: tuple[RawFile, ...]
+    parts: tuple[Shard, ...]
+    rejects: Shard
+    reject_reasons: dict[str, int]
+    digest: str
+    """SHA-256 of manifest.json: names every byte of the set."""
+
+    @property
+    def documents(self) -> int:
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def identity(self) -> str:
+        return identity_of(self.ledger_row_digest, self.extractor)
+
+    def first_k(self, part: int) -> int:
+        """k of the first document of a part."""
+        return sum(shard.rows for shard in self.parts[:part])
+
+
+def identity_of(ledger_row_digest: str, extractor: dict[str, Any]) -> str:
+    """What decides the bytes of a raw set: equal identity, equal set."""
+    return canonical.digest({"ledger_row_digest": ledger_row_digest, "extractor": extractor})
+
+
+def part_name(number: int) -> str:
+    return f"part-{number:05d}.jsonl.zst"
+
+
+class RawSetWriter:
+    """Writes one raw set into an empty folder, document after document; `finish` writes the manifest, then the lock."""
+
+    def __init__(self, folder: Path, source_id: str, ledger_row_digest: str, extractor: dict[str, Any]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        durable.write_file(folder / REJECTS, b"")
+        self._folder = folder
+        self._head = {"source_id": source_id, "ledger_row_digest": ledger_row_digest, "extractor": extractor}
+        self._files: list[RawFile] = []
+        self._parts: list[dict[str, Any]] = []
+        self._reasons: Counter[str] = Counter()
+        self._part, self._rejects = bytearray(), bytearray()
+        self._part_documents = self._documents = self._file_rejects = self._first_k = 0
+
+    def add_document(self, url: str, fetched_at: str, license_spdx: str, text: str) -> None:
+        """Raises UnicodeEncodeError, and adds nothing, when a value holds a lone surrogate."""
+        value = {"url": url, "fetched_at": fetched_at, "license_spdx": license_spdx, "text": text}
+        line = (_to_json(value) + "\n").encode("utf-8")
+        if self._part and len(self._part) + len(line) > PART_BYTES:
+            self._write_part()
+        self._part += line
+        self._part_documents += 1
+        self._documents += 1
+
+    def add_reject(self, url: str, position: int, reason: str) -> None:
+        """`position` is the record's place in its file: line, row, member or byte, as the file's kind counts."""
+        line = (_to_json({"url": url, "position": position, "reason": reason}) + "\n").encode("utf-8")
+        if self._rejects and len(self._rejects) + len(line) > REJECTS_FRAME_BYTES:
+            self._write_rejects()
+        self._rejects += line
+        self._reasons[reason] += 1
+        self._file_rejects += 1
+
+    def end_file(self, url: str, sha256: str, num_bytes: int, decompressed_bytes: int) -> RawFile:
+        """What was added since the last call came from this file."""
+        documents, rejects = self._documents - self._first_k, self._file_rejects
+        records = documents + rejects
+        file = RawFile(url, sha256, num_bytes, decompressed_bytes, records, documents, rejects, self._first_k)
+        self._files.append(file)
+        self._first_k, self._file_rejects = self._documents, 0
+        return file
+
+    def finish(self) -> None:
+        """Write what is held, the manifest and the lock."""
+        if self._part:
+            self._write_part()
+        self._write_rejects()
+        rejects = self._folder / REJECTS
+        num_rejects = sum(self._reasons.values())
+        manifest = {
+            "format": "raw_set",
+            "version": VERSION,
+            **self._head,
+            "files": [asdict(file) for file in self._files],
+            "parts": self._parts,
+            "rejects": {
+                "name": REJECTS,
+                "rejects": num_rejects,
+                "bytes": rejects.stat().st_size,
+                "sha256": durable.sha256_of(rejects),
+                "reasons": dict(sorted(self._reasons.items())),
+            },
+            "totals": {
+                "records": self._documents + num_rejects,
+                "documents": self._documents,
+                "rejects": num_rejects,
+                "bytes": sum(file.bytes for file in self._files),
+                "decompressed_bytes": sum(file.decompressed_bytes for file in self._files),
+            },
+        }
+        data = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+        durable.write_file(self._folder / MANIFEST, data)
+        durable.write_lock(self._folder / LOCK, self._folder / MANIFEST)
+
+    def _write_part(self) -> None:
+        name, data = part_name(len(self._parts)), _compressed(self._part)
+        durable.write_file(self._folder / name, data)
+        self._parts.append(
+            {
+                "name": name,
+                "documents": self._part_documents,
+                "bytes": len(data),
+                "line_bytes": len(self._part),
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+        )
+        self._part, self._part_documents = bytearray(), 0
+
+    def _write_rejects(self) -> None:
+        with open(self._folder / REJECTS, "ab") as file:
+            file.write(_compressed(self._rejects))
+            file.flush()
+            os.fsync(file.fileno())
+        self._rejects = bytearray()
+
+
+def open_set(folder: Path) -> RawSet:
+    """The raw set in `folder`, once its manifest has the digest of its lock. Parts are checked when they are read.
+    Raises CorruptDataError.
+    """
+    path = folder / MANIFEST
+    digest = durable.check_lock(folder / LOCK, path)
+    try:
+        manifest = json.loads(path.read_bytes())
+        form = (manifest["format"], manifest["version"])
+        parts = tuple(_shard(folder, i, part, "documents", part_name(i)) for i, part in enumerate(manifest["parts"]))
+        rejects = _shard(folder, 0, manifest["rejects"], "rejects", REJECTS)
+        files = tuple(RawFile(**file) for file in manifest["files"])
+        head = {name: manifest[name] for name in ("source_id", "ledger_row_digest", "extractor")}
+        reasons = dict(manifest["rejects"]["reasons"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptDataError(path, "manifest", "a raw set's manifest", repr(error), _TODO) from None
+    if form != ("raw_set", VERSION):
+        raise CorruptDataError(
+            path, "format", f"raw_set {VERSION}", f"{form[0]} {form[1]}", "use the release that made it"
+        )
+    return RawSet(folder, **head, files=files, parts=parts, rejects=rejects, reject_reasons=reasons, digest=digest)
+
+
+def read_part(part: Shard, *, batch_rows: int = dataset.BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    """The part's rows in order, in the schema RAW, after length and hash were checked; `raw_line` counts from 0.
+    Raises CorruptDataError naming part and line.
+    """
+    data = _decompress(dataset.verified(part))
+    line = start = 0
+    while start < len(data):
+        end = data.rfind(b"\n", start, start + _BLOCK_BYTES) + 1 or data.find(b"\n", start) + 1 or len(data)
+        table = _parse(data[start:end], part, line)
+        numbers = pa.array(np.arange(line, line + table.num_rows))
+        yield from pa.Table.from_arrays([numbers, *table.columns], schema=RAW).to_batches(max_chunksize=batch_rows)
+        line += table.num_rows
+        start = end
+    if line != part.rows:
+        raise CorruptDataError(part.path, "documents", part.rows, line, _TODO)
+
+
+def read_rejects(raw: RawSet) -> Iterator[dict[str, Any]]:
+    """The rejects in order: url, position, reason; after length and hash were checked."""
+    with compressed.open_file(dataset.verified(raw.rejects)) as stream:
+        for line in stream.lines(compressed.CHUNK_BYTES):
+            if line is not None:
+                yield json.loads(line)
+
+
+def _compressed(data: bytearray) -> bytes:
+    return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(data)
+
+
+def _decompress(path: Path) -> bytes:
+    try:
+        return zstandard.ZstdDecompressor().decompress(path.read_bytes(), allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise CorruptDataError(path, "compression", "one zstd frame that states its size", error, _TODO) from None
+
+
+def _shard(folder: Path, number: int, entry: dict[str, Any], rows: str, name: str) -> Shard:
+    """An entry of the manifest as a shard. Raises ValueError for a name that is not the one its place gives it."""
+    if entry["name"] != name:
+        raise ValueError(f"{entry['name']!r} where {name} belongs")
+    return Shard(number, str(folder / name), entry[rows], entry["bytes"], entry["sha256"])
+
+
+def _parse(block: bytes, part: Shard, first_line: int) -> pa.Table:
+    """One block of whole lines as a table. Where the fast parser finds fault, each line is looked at to name it."""
+    num_lines = block.count(b"\n")
+    try:
+        table = pa.json.read_json(
+            pa.BufferReader(block),
+            read_options=pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            parse_options=pa.json.ParseOptions(explicit_schema=_LINE_SCHEMA, unexpected_field_behavior="error"),
+        )
+        table.validate(full=True)  # UTF-8
+        found = f"{table.num_rows} objects without a null on {num_lines} lines"
+        good = table.num_rows == num_lines and not any(column.null_count for column in table.columns)
+    except pa.ArrowInvalid as error:
+        found, good = str(error), False
+    if not good:
+        raise _wrong_line(block, part, first_line, found)
+    return table
+
+
+def _wrong_line(block: bytes, part: Shard, first_line: int, found: str) -> CorruptDataError:
+    names = set(_LINE_SCHEMA.names)
+    lines = block.split(b"\n")
+    for number, line in enumerate(lines[:-1] if lines[-1] == b"" else lines, start=first_line):
+        try:
+            value = json.loads(line.decode("utf-8"))
+            if isinstance(value, dict) and set(value) == names and all(isinstance(v, str) for v in value.values()):
+                continue
+            wrong = f"a {type(value).__name__} of other keys or values"
+        except ValueError as error:
+            wrong = str(error)
+        return CorruptDataError(
+            part.path, f"line {number}", f"an object of {', '.join(_LINE_SCHEMA.names)}", wrong, _TODO
+        )
+    return CorruptDataError(part.path, f"lines from {first_line}", "one JSON object a line", found, _TODO)
