@@ -1,8 +1,8 @@
 """How much of a document repeats: lines, paragraphs, and runs of words (n-grams). Definitions: text_signals.md.
 
-One open-addressing table serves every count. Its entries carry a stamp, so a new count is a new stamp, never a clearing.
-Runs of n + 1 words can repeat only where the run of n words at the same place and the one after it do, so each width
-looks at what the last one left: in prose some two look-ups a word for all of 1 to 10. Time is linear in the words.
+One open-addressing table serves every count. Its entries carry a stamp: a new count is a new stamp, never a clearing.
+A run of n + 1 words can repeat only where the run of n words at its place and the one after it do, so each width looks
+at what the last one left: in prose some two look-ups a word for all of 1 to 10. Time is linear in the words.
 """
 
 import numpy as np
@@ -92,8 +92,8 @@ def ngram_cover(words, starts, ends, n, table, stamp, scratch, cover):  # type: 
     """Characters of a document inside its most frequent run of 2, 3, 4 words and inside repeated runs of 5 … 10, into
     cover[2 … 10]. words[:n] are hashes, [starts, ends) the words' places in characters. Returns the last stamp used.
 
-    scratch: 4 rows of n int32. `at` lists the places still looked at, in order; first[i] is the place where the run at i
-    came up first, counts[f] how often the one first at f did; widest[i] is the widest run at i known to repeat.
+    scratch: 4 rows of n int32. `at` lists the places still looked at, in order; first[i] is the place where the run at
+    i came up first, counts[f] how often the one first at f did; widest[i] is the widest run at i known to repeat.
     """
     at, first, counts, widest = scratch[0], scratch[1], scratch[2], scratch[3]
     cover[:] = 0
@@ -105,7 +105,7 @@ def ngram_cover(words, starts, ends, n, table, stamp, scratch, cover):  # type: 
         mask = _U64(table_size(left) - 1)
         for j in range(left):
             i = at[j]
-            # A run is named by the two runs, one word shorter, that make it up; first[i + 1] is still the shorter one's.
+            # A run is named by the two runs, a word shorter, that make it up; first[i + 1] is still the shorter one's.
             key = words[i] if width == 1 else (_U64(first[i]) << _U64(32)) | _U64(first[i + 1])
             f = first_with(table, mask, stamp, key, i)
             first[i] = f

@@ -135,7 +135,7 @@ def _scan_lines(data, i, end, kind, keys, chars, opens, row):  # type: ignore[no
     """
     n, bullets, ellipses, blank_before = 0, 0, 0, True
     while i < end:
-        begin, key, length = i, FNV_OFFSET, 0
+        key, length = FNV_OFFSET, 0
         kept_end, kept_key, kept_length = i, FNV_OFFSET, 0
         first, second_is_space = _NEWLINE, False
         while i < end:
@@ -148,7 +148,7 @@ def _scan_lines(data, i, end, kind, keys, chars, opens, row):  # type: ignore[no
             if length == 0:
                 if is_space:
                     continue
-                begin, first = i, c
+                first = c
             key, length = (key ^ _U64(c)) * FNV_PRIME, length + 1
             if not is_space:
                 kept_end, kept_key, kept_length = i, key, length

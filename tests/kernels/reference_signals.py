@@ -1,4 +1,4 @@
-"""The slow, obvious twin of `text_signals` and `repetition`: sets of character positions, Counters of tuples, str.split.
+"""The slow, obvious twin of `text_signals` and `repetition`: sets of positions, Counters of tuples, str.split.
 
 It shares the frozen Unicode tables and the names with the kernels, and no line of their code.
 """
