@@ -1,0 +1,26 @@
+"""Which documents repeat a protected item of an eval set: one shared n-gram is enough (design section 4)."""
+
+import pyarrow as pa
+
+from corpus_assets.kernels.ngram_match import EvalIndex, match
+from formats.stage_tables import SCRUBBED
+
+CODE_VERSION = "1"
+LIBRARIES = ("pyarrow", "unicodedata2")
+
+HITS = pa.schema([SCRUBBED.field(name) for name in ("eval_set", "eval_item", "span_start", "span_end")])
+"""Null in every column: the document is clean. The span is in code points of the text, the end exclusive."""
+
+
+def decontaminate(batch: pa.RecordBatch, index: EvalIndex) -> pa.RecordBatch:
+    """Normalized `text` -> HITS, row for row: set, item and span of the first hit in each document that has one."""
+    entry, start, end = match(batch.column("text"), index)
+    clean = entry < 0
+    number = pa.array(entry, mask=clean)
+    columns = [
+        pa.array([set_name for set_name, _ in index.entries], pa.large_string()).take(number),
+        pa.array([item for _, item in index.entries], pa.large_string()).take(number),
+        pa.array(start, mask=clean),
+        pa.array(end, mask=clean),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=HITS)
