@@ -1,0 +1,96 @@
+"""What is asked of the fetcher, what it plans, and how a URL is shown: never with its secrets."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from formats.errors import ConfigError
+from formats.partial import EMPTY_SHA256
+
+HTTP_SCHEMES = ("http", "https")
+MASK = "***"
+_HEX = re.compile(r"[0-9a-f]{64}")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f]")
+_SECRET_NAME = re.compile(r"token|key|sig|secret|pass|pwd|auth|cred|session|code|jwt|policy", re.IGNORECASE)
+_LONG_BARE_VALUE = 16  # `?<long opaque word>` without a name is a token more often than not
+_USERINFO_IN_TEXT = re.compile(r"(//)[^/\s?#@'\"]+@")
+_QUERY_IN_TEXT = re.compile(r"([?&])([^\s?&='\"#]+)(=[^\s&'\"#]*)?")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One file of the ledger. `local_path` is set for a file on this machine, whatever its `url` looks like."""
+
+    url: str = field(repr=False)
+    sha256: str
+    num_bytes: int
+    local_path: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The URL as messages and logs may show it."""
+        return masked(self.url)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a fetch would do about one file. `url` is masked; `verified_bytes` need no download."""
+
+    url: str
+    state: str  # "planned" | "partial" | "verified"
+    num_bytes: int
+    verified_bytes: int
+
+
+def check(wanted: Wanted) -> None:
+    """Raises ConfigError for what no fetch can mend: a bad digest, length, URL or scheme, a missing local file."""
+    name = wanted.name
+    if not isinstance(wanted.sha256, str) or not _HEX.fullmatch(wanted.sha256):
+        raise ConfigError(f"{name}: sha256 is {wanted.sha256!r}, expected 64 lower-case hex digits; mend the ledger")
+    if type(wanted.num_bytes) is not int or wanted.num_bytes < 0:
+        raise ConfigError(f"{name}: num_bytes is {wanted.num_bytes!r}, expected a whole number >= 0; mend the ledger")
+    if wanted.num_bytes == 0 and wanted.sha256 != EMPTY_SHA256:
+        raise ConfigError(f"{name}: num_bytes is 0 but sha256 is not the one of no bytes; mend the ledger")
+    if wanted.local_path is not None:
+        if not wanted.local_path.is_file():
+            raise ConfigError(f"{name}: {wanted.local_path} is not a file; mend the url in the ledger or put it there")
+        return
+    if _UNSAFE.search(wanted.url):
+        raise ConfigError(f"{mask_text(repr(wanted.url))}: a URL has no spaces or control characters; mend the ledger")
+    try:
+        parts = urlsplit(wanted.url)
+        host, scheme = parts.hostname, parts.scheme
+        _ = parts.port  # raises ValueError when it is not a number
+    except ValueError as error:
+        raise ConfigError(f"{name}: not a URL ({error}); mend the ledger") from None
+    if scheme not in HTTP_SCHEMES:
+        raise ConfigError(f"{name}: no fetcher for the scheme {scheme!r}; expected http, https or a local file")
+    if not host:
+        raise ConfigError(f"{name}: the URL names no host; mend the ledger")
+
+
+def masked(url: str) -> str:
+    """The URL without user, password, fragment, and values of query fields that look like secrets."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return mask_text(url)
+    netloc = parts.netloc
+    if "@" in netloc:
+        netloc = f"{MASK}@{netloc.rpartition('@')[2]}"
+    query = "&".join(_masked_field(text) for text in parts.query.split("&")) if parts.query else ""
+    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
+
+
+def mask_text(text: str) -> str:
+    """Any message, with whatever looks like a URL's secrets masked."""
+    text = _USERINFO_IN_TEXT.sub(rf"\1{MASK}@", text)
+    return _QUERY_IN_TEXT.sub(lambda m: m[1] + _masked_field(m[2] + (m[3] or "")), text)
+
+
+def _masked_field(text: str) -> str:
+    name, equals, _ = text.partition("=")
+    if not equals:
+        return MASK if len(name) >= _LONG_BARE_VALUE else text
+    return f"{name}={MASK}" if _SECRET_NAME.search(unquote(name)) else text
