@@ -15,11 +15,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from formats import corpus_manifest, durable
 from formats.corpus_manifest import DEDUP_DEFAULTS, LEDGER_REF, PII_KEYS, name_pattern, shard_name
-from formats.dataset import Shard, cut_row_groups, write_groups
+from formats.dataset import Shard, cut_row_groups, read_groups, write_groups
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
 from formats.json_fields import MAX_WHOLE
 
@@ -179,18 +178,7 @@ def read_shard(
         raise CorruptDataError(path, "file", f"sha256 {entry['sha256']}", "missing", _TODO) from None
     if found != entry["sha256"]:
         raise CorruptDataError(path, "sha256", entry["sha256"], found, _TODO)
-    try:
-        with pq.ParquetFile(path, memory_map=True) as file:
-            if file.schema_arrow != SCHEMA or file.schema_arrow.metadata:
-                raise SchemaMismatchError(path, "schema", SCHEMA, file.schema_arrow, _TODO)
-            if (rows := file.metadata.num_rows) != entry["rows"]:
-                raise CorruptDataError(path, "rows", entry["rows"], rows, _TODO)
-            for group in range(file.num_row_groups):
-                yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the system's failure; Arrow's own has no number
-            raise
-        raise CorruptDataError(path, "content", "a Parquet file", repr(error)[:300], _TODO) from None
+    yield from read_groups(path, schema=SCHEMA, rows=entry["rows"], columns=columns, batch_rows=BATCH_ROWS, todo=_TODO)
 
 
 def read_shards(out: Path | str, split: str | None = None) -> Iterator[Doc]:

@@ -25,6 +25,7 @@ VERSION = 1
 MANIFEST = "_DATASET.json"
 DEFAULT_ROW_GROUP_BYTES = 32 * 1024 * 1024
 BATCH_ROWS = 4096
+_TODO = "delete its folder and materialize the stage again"
 _VARIABLE_WIDTH = (pa.large_string(), pa.large_binary(), pa.string(), pa.binary())
 
 
@@ -182,25 +183,59 @@ def _one_chunk(held: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 def verified(shard: Shard) -> Path:
     """The shard's path, once its length and hash are what the manifest says. Raises CorruptDataError."""
     path = Path(shard.path)
-    todo = "delete its folder and materialize the stage again"
     if not path.exists():
-        raise CorruptDataError(path, "file", f"{shard.num_bytes} bytes", "missing", todo)
+        raise CorruptDataError(path, "file", f"{shard.num_bytes} bytes", "missing", _TODO)
     if (found := path.stat().st_size) != shard.num_bytes:
-        raise CorruptDataError(path, "length", shard.num_bytes, found, todo)
+        raise CorruptDataError(path, "length", shard.num_bytes, found, _TODO)
     if (digest := durable.sha256_of(path)) != shard.sha256:
-        raise CorruptDataError(path, "sha256", shard.sha256, digest, todo)
+        raise CorruptDataError(path, "sha256", shard.sha256, digest, _TODO)
     return path
 
 
 def read_shard(
     shard: Shard, *, columns: Sequence[str] | None = None, batch_rows: int = BATCH_ROWS
 ) -> Iterator[pa.RecordBatch]:
-    """The shard's rows in order, after length and hash were checked. A batch never spans row groups, so that its
-    bytes stay bounded too.
+    """The shard's rows in order, after length and hash were checked."""
+    yield from read_groups(verified(shard), columns=columns, batch_rows=batch_rows, rows=shard.rows)
+
+
+def read_groups(
+    path: Path,
+    *,
+    schema: pa.Schema | None = None,
+    rows: int | None = None,
+    columns: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    todo: str = _TODO,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file whose bytes were verified, in order. A batch never spans row groups, so that its
+    bytes stay bounded too. Columns come in the order asked for.
+
+    Raises SchemaMismatchError for other columns than `schema`, metadata included, CorruptDataError for another number
+    of rows than `rows` and for what cannot be decoded.
     """
-    with pq.ParquetFile(verified(shard), memory_map=True) as file:
-        for group in range(file.num_row_groups):
-            yield from file.iter_batches(batch_rows, row_groups=[group], columns=columns, use_threads=False)
+    try:
+        with pq.ParquetFile(path, memory_map=True) as file:
+            if schema is not None and not file.schema_arrow.equals(schema, check_metadata=True):
+                raise SchemaMismatchError(path, *_first_difference(schema, file.schema_arrow), todo)
+            if rows is not None and file.metadata.num_rows != rows:
+                raise CorruptDataError(path, "rows", rows, file.metadata.num_rows, todo)
+            for group in range(file.num_row_groups):
+                yield from file.iter_batches(batch_rows, row_groups=[group], columns=columns, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's failure; Arrow's own has no number
+            raise
+        raise CorruptDataError(path, "content", "a Parquet file", repr(error)[:300], todo) from None
+
+
+def _first_difference(expected: pa.Schema, found: pa.Schema) -> tuple[str, object, object]:
+    """(field, expected, found) of the first thing that differs."""
+    if expected.names != found.names:
+        return "columns", expected.names, found.names
+    for a, b in zip(expected, found, strict=True):
+        if a != b:
+            return f"column {a.name}", a, b
+    return "schema metadata", expected.metadata, found.metadata
 
 
 def read(dataset: Dataset, *, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -236,17 +271,28 @@ def open_folder(folder: Path, schema: pa.Schema) -> Dataset:
     columns are others than `schema`. Shards are checked when they are read.
     """
     path = folder / MANIFEST
-    todo = "delete the folder and materialize the stage again"
     try:
         manifest = json.loads(path.read_bytes())
-        shards = tuple(
-            Shard(s["id"], str(folder / s["name"]), s["rows"], s["bytes"], s["sha256"]) for s in manifest["shards"]
-        )
-        notes, found = manifest["notes"], manifest["schema"]
+        if (kind := (manifest["format"], manifest["version"])) != ("dataset", VERSION):
+            raise SchemaMismatchError(path, "format and version", ("dataset", VERSION), kind, _TODO)
+        shards = tuple(_shard_of(folder, entry) for entry in manifest["shards"])
+        notes, found = dict(manifest["notes"]), manifest["schema"]
     except FileNotFoundError:
-        raise CorruptDataError(path, "manifest", "a file", "missing", todo) from None
+        raise CorruptDataError(path, "manifest", "a file", "missing", _TODO) from None
+    except CorruptDataError:
+        raise
     except (ValueError, KeyError, TypeError) as error:
-        raise CorruptDataError(path, "manifest", "a dataset manifest", repr(error), todo) from None
+        raise CorruptDataError(path, "manifest", "a dataset manifest", repr(error), _TODO) from None
     if found != schema_as_json(schema):
-        raise SchemaMismatchError(path, "schema", schema_as_json(schema), found, todo)
+        raise SchemaMismatchError(path, "schema", schema_as_json(schema), found, _TODO)
+    if [shard.id for shard in shards] != sorted({shard.id for shard in shards}):
+        raise CorruptDataError(path, "shards", "ids that ascend", [shard.id for shard in shards], _TODO)
     return Dataset(schema, shards, notes)
+
+
+def _shard_of(folder: Path, entry: dict[str, Any]) -> Shard:
+    """The shard that a manifest entry names. Raises KeyError, TypeError or ValueError when it is none."""
+    name, numbers = entry["name"], (entry["id"], entry["rows"], entry["bytes"])
+    if Path(name).name != name or not all(type(n) is int and n >= 0 for n in numbers):
+        raise ValueError(f"no shard: {entry}")
+    return Shard(entry["id"], str(folder / name), entry["rows"], entry["bytes"], entry["sha256"])

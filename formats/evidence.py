@@ -1,0 +1,230 @@
+"""Evidence: what a version knows about every document, file, cluster and licence it was made of. Spec: evidence.md.
+
+Tables are Parquet with whole numbers only. `_EVIDENCE.json`, written last, names every file by length and SHA-256.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+
+from formats import dataset, durable
+from formats.dataset import Shard
+from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
+from formats.json_fields import Choice, Kind, Problem, Text, Whole, described, table
+from formats.stage_tables import COUNTED_SIGNALS, NULLABLE, PII_KINDS, SHA256
+
+VERSION = 1
+SEAL = "_EVIDENCE.json"
+PART_PATTERN = "part-{id:05d}.parquet"
+STAGE_VERSIONS, LEDGER_ROWS, COUNTS = "stage_versions.json", "ledger_rows.jsonl", "counts.json"
+DATASHEET_HTML, DATASHEET_MD = "datasheet.html", "DATASHEET.md"
+SIDECAR = "created.json"
+"""Clock times and the like; outside the seal and every digest."""
+_TODO = "restore the evidence folder from a copy, or build the version again"
+_FORMAT = "evidence"
+
+
+def _schema(name: str, *columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> pa.Schema:
+    """Columns are not nullable unless they say so."""
+    fields = [pa.field(c[0], c[1], nullable=len(c) > 2 and bool(c[2])) for c in columns]
+    return pa.schema(fields, metadata={"format": f"{_FORMAT}.{name}", "version": str(VERSION)})
+
+
+DOCUMENTS = _schema(
+    "documents",
+    ("id", pa.large_string()),
+    ("doc_id", pa.large_string()),
+    ("source_id", pa.large_string()),
+    ("url", pa.large_string()),
+    ("raw_part", pa.int32()),
+    ("raw_line", pa.int64()),
+    ("text_digest", SHA256),
+    ("n_chars", pa.int64()),
+    ("n_words", pa.int64()),
+    ("lang", pa.large_string()),
+    ("lang_score", pa.int32(), NULLABLE),
+    *((name, pa.int64()) for name in COUNTED_SIGNALS),
+    ("quality", pa.int32(), NULLABLE),
+    ("rules_failed", pa.int64()),
+    ("rules_not_applied", pa.int64()),
+    ("verdict", pa.large_string()),
+    ("cluster", pa.large_string(), NULLABLE),
+    ("keeper_id", pa.large_string(), NULLABLE),
+    ("keeper_raw_part", pa.int32(), NULLABLE),
+    ("keeper_jaccard", pa.int32(), NULLABLE),
+    ("eval_set", pa.large_string(), NULLABLE),
+    ("eval_item", pa.large_string(), NULLABLE),
+    ("span_start", pa.int64(), NULLABLE),
+    ("span_end", pa.int64(), NULLABLE),
+    *((f"pii_{kind}", pa.int32(), NULLABLE) for kind in PII_KINDS),
+    ("split", pa.large_string(), NULLABLE),
+    ("shard", pa.int32(), NULLABLE),
+    ("row", pa.int64(), NULLABLE),
+)
+"""One row a raw document, kept or not. Ratios and Jaccard in millionths, lang_score and quality in thousandths."""
+
+FILES = _schema(
+    "files",
+    ("source_id", pa.large_string()),
+    ("url", pa.large_string()),
+    ("sha256", SHA256),
+    ("num_bytes", pa.int64()),
+    ("records", pa.int64()),
+    ("documents", pa.int64()),
+    ("rejects", pa.int64()),
+    ("unique_documents", pa.int64()),
+    ("near_duplicates", pa.int64()),
+)
+"""One row a fetched file: records = documents + rejects."""
+
+CLUSTERS = _schema(
+    "clusters",
+    ("root", pa.large_string()),
+    ("size", pa.int64()),
+    ("keepers", pa.int64()),
+    ("largest_distance", pa.int32()),
+)
+"""One row a cluster of two documents or more; largest_distance is 1 - Jaccard of its weakest edge, in millionths."""
+
+LINEAGE = _schema(
+    "lineage",
+    ("shard", pa.int32()),
+    ("source_id", pa.large_string()),
+    ("license_spdx", pa.large_string()),
+    ("ledger_row_digest", SHA256),
+    ("rows", pa.int64()),
+)
+"""Per shard and ledger row, how many rows of the shard came from it."""
+
+SCHEMAS = {"documents": DOCUMENTS, "files": FILES, "clusters": CLUSTERS, "lineage": LINEAGE}
+
+
+@dataclass(frozen=True)
+class SealedFile:
+    sha256: Annotated[str, Text(r"[0-9a-f]{64}", "64 lower-case hex digits")]
+    bytes: Annotated[int, Whole()]
+
+
+class SealedFiles(Kind):
+    """An object of file names below the folder, `/` between folders, none of them leading out of it."""
+
+    _name = Text(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*", "a file name below the folder")
+
+    def problems(self, value: Any, path: str) -> Iterator[Problem]:
+        if not isinstance(value, dict):
+            yield path, f"expected an object of files, found {described(value)}"
+            return
+        for name, entry in value.items():
+            yield from self._name.problems(name, path)
+            yield from table(SealedFile).problems(entry, f"{path}.{name}")
+
+    def schema(self) -> dict[str, Any]:
+        entry = table(SealedFile).schema()
+        return {"type": "object", "propertyNames": self._name.schema(), "additionalProperties": entry}
+
+
+@dataclass(frozen=True)
+class Seal:
+    """Describes `_EVIDENCE.json`; code passes its `files` around as a dict."""
+
+    format: Annotated[str, Choice((_FORMAT,))]
+    version: Annotated[int, Whole(VERSION, VERSION)]
+    files: Annotated[dict[str, Any], SealedFiles()]
+
+
+def json_schema() -> dict[str, Any]:
+    """What evidence.schema.json holds."""
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "_EVIDENCE.json of a corpus version"}
+    return {**about, **table(Seal).schema()}
+
+
+def table_names(name: str, files: Iterable[str]) -> list[str]:
+    """Which of `files` hold the table `name`, in row order: the parts of `documents`, one file for every other."""
+    if name not in SCHEMAS:
+        raise ConfigError(f"{name!r} is no table of the evidence; there are {', '.join(SCHEMAS)}")
+    if name == "documents":
+        return sorted((f for f in files if f.startswith("documents/part-")), key=lambda f: (len(f), f))
+    return [f for f in files if f == f"{name}.parquet"]
+
+
+def write(folder: Path, name: str, batches: Iterable[pa.RecordBatch]) -> Shard:
+    """Write a table of one file whole or not at all (the parts of `documents` are written by an engine).
+
+    Raises SchemaMismatchError for other columns than SCHEMAS[name].
+    """
+    path = folder / f"{name}.parquet"
+    return dataset.write_shard(0, path, batches, SCHEMAS[name], row_group_bytes=dataset.DEFAULT_ROW_GROUP_BYTES)
+
+
+def write_json(folder: Path, name: str, value: Any) -> None:
+    """Write a JSON file of the evidence: keys sorted, indented for people."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    durable.write_file(folder / name, (text + "\n").encode("utf-8"))
+
+
+def seal(folder: Path, changed: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+    """Write `_EVIDENCE.json` over every file in the folder, or again after only `changed` files were written; returns
+    its `files`. Hidden files, the sidecar and the seal itself stay out.
+    """
+    names = [str(p.relative_to(folder).as_posix()) for p in folder.rglob("*") if p.is_file()]
+    names = sorted(n for n in names if n not in (SEAL, SIDECAR) and not Path(n).name.startswith("."))
+    known = {} if changed is None else read_seal(folder)
+    files = {
+        name: known[name]
+        if name in known and name not in (changed or ())
+        else {"sha256": durable.sha256_of(folder / name), "bytes": (folder / name).stat().st_size}
+        for name in names
+    }
+    document = {"format": _FORMAT, "version": VERSION, "files": files}
+    _validate(document, folder / SEAL)
+    durable.write_file(folder / SEAL, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+    return files
+
+
+def read_seal(folder: Path) -> dict[str, dict[str, Any]]:
+    """The `files` of the seal. Raises CorruptDataError when it is missing or unreadable."""
+    path = folder / SEAL
+    try:
+        document = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise CorruptDataError(path, "seal", "a file", "missing", _TODO) from None
+    except (ValueError, RecursionError) as error:
+        raise CorruptDataError(path, "seal", "JSON in UTF-8", repr(error)[:200], _TODO) from None
+    _validate(document, path)
+    files: dict[str, dict[str, Any]] = document["files"]
+    return files
+
+
+def _validate(document: Any, path: Path) -> None:
+    for field, wrong in table(Seal).problems(document, ""):
+        raise SchemaMismatchError(path, field or "seal", "what evidence.md says", f"wrong ({wrong})", _TODO)
+
+
+def verified(folder: Path, name: str, entry: dict[str, Any]) -> Path:
+    """The path of a sealed file, once length and hash are what the seal says. Raises CorruptDataError."""
+    path = folder / name
+    if not path.is_file():
+        raise CorruptDataError(path, "file", f"{entry['bytes']} bytes", "missing", _TODO)
+    if (found := path.stat().st_size) != entry["bytes"]:
+        raise CorruptDataError(path, "length", entry["bytes"], found, _TODO)
+    if (digest := durable.sha256_of(path)) != entry["sha256"]:
+        raise CorruptDataError(path, "sha256", entry["sha256"], digest, _TODO)
+    return path
+
+
+def read(folder: Path, name: str, *, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of a table in order; each file is checked against the seal, then its columns, before its first row.
+
+    Raises CorruptDataError for a changed or missing file, SchemaMismatchError for other columns.
+    """
+    files = read_seal(folder)
+    names = table_names(name, files)
+    if not names:
+        raise CorruptDataError(folder / SEAL, name, "the table's files", "none", _TODO)
+    for file in names:
+        path = verified(folder, file, files[file])
+        yield from dataset.read_groups(path, schema=SCHEMAS[name], columns=columns, todo=_TODO)
