@@ -26,7 +26,7 @@ from formats.reasons import PROFILES
 KINDS = ("warc", "wet", "html", "jsonl", "parquet", "text", "markdown")
 MAPPED_KINDS = ("jsonl", "parquet")
 CONTAINERS = ("tar", "zip")
-SCHEMES = ("http", "https", "file", "s3", "gs", "az")
+SCHEMES = ("http", "https", "file")
 """Schemes of a file's url; a url without one is a path."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
@@ -48,7 +48,7 @@ def name_of(kind: str) -> Text:
 
 def _wrong_url(url: str) -> str | None:
     if "#" in url:
-        return "has a #, which document urls need for the place in the file; write %23 (a local file: as file:///…%23…)"
+        return "has a #, which document urls need for the place in the file; write %23, or rename a local file"
     found = _SCHEME.match(url)
     if not found:
         tidy = posixpath.normpath(url)

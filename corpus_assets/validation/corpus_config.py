@@ -20,6 +20,8 @@ from formats.naming import VersionKey, check_name
 
 def load(path: Path, expected: VersionKey) -> CorpusConfig:
     """The config in the file, which must be that of version `expected`. Raises ConfigError naming all that is wrong."""
+    if not path.exists():
+        raise ConfigError(f"{path}: is missing; write it with `corpus config new {expected}`")
     document = plain_yaml.read(path)
     if document.value is None:
         raise ConfigError(f"{path}: is empty; `corpus config new` writes one to begin with")

@@ -65,7 +65,11 @@ def read(path: Path) -> Document:
 class _Refused(Exception):
     def __init__(self, event: Any, message: str) -> None:
         super().__init__(message)
-        self.line: int = event.start_mark.line + 1
+        self.line = _line(event)
+
+
+def _line(event: Any) -> int:
+    return event.start_mark.line + 1
 
 
 def _plain_events(text: str) -> Iterator[Any]:
@@ -95,7 +99,7 @@ def _document(events: Iterator[Any], lines: dict[str, int]) -> Any:
 
 
 def _value(event: Any, events: Iterator[Any], path: str, lines: dict[str, int]) -> Any:
-    lines.setdefault(path, event.start_mark.line + 1)
+    lines.setdefault(path, _line(event))
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -110,7 +114,7 @@ def _value(event: Any, events: Iterator[Any], path: str, lines: dict[str, int]) 
         if key.value in found:
             raise _Refused(key, f"{key.value[:100]} is there twice; leave one out")
         inner = f"{path}.{key.value}" if path else key.value
-        lines[inner] = key.start_mark.line + 1
+        lines[inner] = _line(key)
         found[key.value] = _value(next(events), events, inner, lines)
     return found
 

@@ -1,0 +1,121 @@
+"""`corpus config new` writes a config to begin with; `corpus config show` says each setting and where it comes from."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from corpus_assets.validation import corpus_config as validation
+from corpus_assets.validation import plain_yaml, spdx
+from corpus_assets.validation.ledger import check_row_for_version
+from formats import durable, ledger
+from formats.corpus_config import CorpusConfig
+from formats.errors import ConfigError
+from formats.layout import Layout
+from formats.naming import VersionKey
+from formats.reasons import PROFILES
+
+_HEAD = """\
+# What {key} is made of. A setting that is not here has its default: `corpus config show {key}` lists all.
+# A published version is immutable: to change a rule, copy this file to the next version.
+# sources: rows of the ledger. licenses.allow: SPDX ids, `X WITH Y` forms, LicenseRef- names whose terms were read.
+"""
+_EXAMPLES = """\
+#
+# filters: [length, lang, charset, gopher, repetition]   # their order: a document leaves by the first that fails
+# lang: {allow: [en, de]}                                # not given: every language stays
+# profiles:                                              # thresholds other than the defaults; null: does not apply
+#   prose: {too_few_words: 20, too_many_symbols: null}
+# dedup: {near: {jaccard_threshold: 0.8}}
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add `config new` and `config show` to the command line."""
+    parser = subparsers.add_parser("config", help="write the config of a new version, or show one with its defaults")
+    parser.set_defaults(run=run)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    new = verbs.add_parser("new", help="write a config to begin with")
+    new.add_argument("version", metavar="VERSION", help="<dataset>.<version>, such as starter.v1")
+    new.add_argument("--sources", required=True, metavar="A,B", help="sources of the ledger")
+    new.add_argument("--allow", required=True, metavar="SPDX,SPDX", help="licences that may be used")
+    new.add_argument("--notes", default="", help="free text; part of the config and its hash")
+    show = verbs.add_parser("show", help="every effective setting and where it comes from")
+    show.add_argument("version", metavar="VERSION", help="<dataset>.<version>")
+    show.add_argument("--json", action="store_true", help="print {path, config_sha256, settings, from_file} as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0: done. Raises ConfigError."""
+    key = VersionKey.parse(args.version)
+    return _new(args, key) if args.verb == "new" else _show(args, key)
+
+
+def _new(args: argparse.Namespace, key: VersionKey) -> int:
+    path = args.layout.config(key)
+    if path.exists():
+        raise ConfigError(f"{path} is there already; edit it, or choose the next version")
+    document: dict[str, Any] = {"dataset": key.dataset, "version": key.version, "sources": _items(args.sources)}
+    document["licenses"] = {"allow": [spdx.normalized(item) for item in _items(args.allow)]}
+    if args.notes:
+        document["notes"] = args.notes
+    body = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    text = _HEAD.format(key=key) + body + _EXAMPLES
+    durable.write_file(path, text.encode("utf-8"))
+    try:
+        config = validation.load(path, key)
+    except ConfigError:
+        path.unlink()
+        raise
+    print(f"wrote {path}")
+    for note in _notes(config, args.layout):
+        print(f"note: {note}", file=sys.stderr)
+    return 0
+
+
+def _show(args: argparse.Namespace, key: VersionKey) -> int:
+    path = args.layout.config(key)
+    config = validation.load(path, key)
+    document = plain_yaml.read(path)
+    settings = dict(_leaves(config.as_json()))
+    if args.json:
+        shown = {
+            "path": str(path),
+            "config_sha256": config.config_sha256,
+            "settings": config.as_json(),
+            "from_file": [name for name in settings if name in document.lines],
+            "thresholds": {profile: config.thresholds(profile) for profile in PROFILES},
+        }
+        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        return 0
+    print(f"{path}\nconfig_sha256 {config.config_sha256}")
+    for name, value in settings.items():
+        origin = f"line {document.lines[name]}" if name in document.lines else "default"
+        print(f"{name:32} {json.dumps(value, ensure_ascii=False):48} {origin}")
+    return 0
+
+
+def _notes(config: CorpusConfig, layout: Layout) -> Iterator[str]:
+    """What would stop a build of this version, for the person who writes its config."""
+    rows = {row.source_id: row for row in ledger.read(layout.ledger)} if layout.ledger.exists() else {}
+    for source in config.sources:
+        if source in rows:
+            yield from check_row_for_version(rows[source], config)
+        else:
+            yield f"source {source} is not in the ledger; add it with `corpus ledger add {source} …`"
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, item in value.items():
+        inner = f"{path}.{key}" if path else key
+        if isinstance(item, dict) and item:
+            yield from _leaves(item, inner)
+        else:
+            yield inner, item

@@ -1,0 +1,137 @@
+"""What `corpus ledger add` finds out about files: which ones are meant, their kind, SHA-256 and length.
+
+A file of the web is read once, into the cache under its SHA-256, so that the first build need not fetch it again.
+"""
+
+import glob
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from formats import durable
+from formats.errors import ConfigError, TransientError
+from formats.layout import Layout
+from formats.ledger import LedgerFile
+from resources.download.http import Connections
+from resources.download.progress import Progress
+from resources.download.settings import FetchSettings
+from resources.download.wanted import HTTP_SCHEMES, masked
+
+_BLOCK_BYTES = 1024 * 1024
+_COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz", ".lz4")
+_KINDS = {
+    ".warc": "warc", ".wet": "wet", ".html": "html", ".htm": "html", ".xhtml": "html", ".jsonl": "jsonl",
+    ".ndjson": "jsonl", ".parquet": "parquet", ".txt": "text", ".text": "text", ".md": "markdown",
+    ".markdown": "markdown",
+}  # fmt: skip
+_CONTAINERS = {".tar": "tar", ".tgz": "tar", ".zip": "zip"}
+
+
+def is_remote(text: str) -> bool:
+    return text.partition("://")[0].lower() in HTTP_SCHEMES and "://" in text
+
+
+def expand(arguments: Sequence[str]) -> list[str]:
+    """URLs as they are, and the files meant by paths, folders (all files below, without hidden ones) and patterns.
+    Each once, sorted. Raises ConfigError where an argument names no file.
+    """
+    found: set[str] = set()
+    for argument in arguments:
+        names = [argument] if is_remote(argument) else list(_local(argument))
+        if not names:
+            raise ConfigError(f"{argument}: no such file, and no folder or pattern with files in it")
+        found.update(names)
+    return sorted(found)
+
+
+def guess(names: Sequence[str]) -> tuple[str | None, str | None]:
+    """(kind, container) as the suffixes say, None where they do not say or do not agree."""
+    suffixes = [_suffix(name) for name in names]
+    kinds = {_KINDS.get(suffix) for suffix in suffixes}
+    containers = {_CONTAINERS.get(suffix) for suffix in suffixes}
+    return (kinds.pop() if len(kinds) == 1 else None), (containers.pop() if len(containers) == 1 else None)
+
+
+def url_in_ledger(name: str, layout: Layout) -> str:
+    """How the ledger names a file: a path below the artifacts root relative to the ledger, else absolute."""
+    if is_remote(name):
+        return name
+    path = Path(os.path.abspath(name))  # noqa: PTH100 - unlike resolve() it keeps the links a person chose
+    root = Path(os.path.abspath(layout.root))  # noqa: PTH100
+    return os.path.relpath(path, layout.ledger.parent.absolute()) if path.is_relative_to(root) else str(path)
+
+
+def measure(name: str, layout: Layout, connections: Connections, progress: Progress) -> LedgerFile:
+    """Read the file once. Raises ConfigError where it is not there, TransientError where it broke off."""
+    url = url_in_ledger(name, layout)
+    if is_remote(name):
+        return _measure_remote(name, layout.cache, connections, progress)
+    try:
+        num_bytes = Path(name).stat().st_size
+        progress.begin(name, 0, num_bytes)
+        with open(name, "rb") as file:
+            measured = _hash(iter(lambda: file.read(_BLOCK_BYTES), b""), name, progress)
+    except OSError as error:
+        raise ConfigError(f"{name}: cannot be read ({error.strerror})") from None
+    progress.end(name, "measured")
+    return LedgerFile(url, *measured)
+
+
+def _local(argument: str) -> Iterator[str]:
+    path = Path(argument)
+    if path.is_file():
+        yield argument
+    elif path.is_dir():
+        below = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
+        yield from (str(path / file) for file in below if not any(part.startswith(".") for part in file.parts))
+    else:
+        yield from (name for name in glob.glob(argument, recursive=True) if Path(name).is_file())  # noqa: PTH207
+
+
+def _suffix(name: str) -> str:
+    path = Path(name.partition("?")[0] if is_remote(name) else name)
+    if path.suffix.lower() in _COMPRESSIONS:
+        path = path.with_suffix("")
+    return path.suffix.lower()
+
+
+def _measure_remote(url: str, cache: Path, connections: Connections, progress: Progress) -> LedgerFile:
+    cache.mkdir(parents=True, exist_ok=True)
+    under_way = cache / f"ledger-add-{secrets.token_hex(8)}.partial"
+    name = masked(url)
+    try:
+        with connections.get(url, 0, None) as answer, open(under_way, "wb") as file:
+            progress.begin(name, 0, answer.total or 0)
+
+            def blocks() -> Iterator[bytes]:
+                while block := answer.read(_BLOCK_BYTES):
+                    file.write(block)
+                    yield block
+
+            sha256, num_bytes = _hash(blocks(), name, progress)
+            if answer.total is not None and num_bytes != answer.total:
+                raise TransientError(f"{name}: ended at {num_bytes} of {answer.total} bytes; run the command again")
+            file.flush()
+            os.fsync(file.fileno())
+        under_way.chmod(0o444)
+        under_way.replace(cache / sha256)
+        durable.fsync_folder(cache)
+    finally:
+        under_way.unlink(missing_ok=True)
+    progress.end(name, f"measured, kept as {sha256[:12]}… in the cache")
+    return LedgerFile(url, sha256, num_bytes)
+
+
+def _hash(blocks: Iterator[bytes], name: str, progress: Progress) -> tuple[str, int]:
+    hasher, num_bytes = hashlib.sha256(), 0
+    for block in blocks:
+        hasher.update(block)
+        num_bytes += len(block)
+        progress.advance(name, num_bytes)
+    return hasher.hexdigest(), num_bytes
+
+
+def connections() -> Connections:
+    return Connections(FetchSettings())
