@@ -32,8 +32,9 @@ def load(name: str) -> Callable[..., Any]:
 class Task:
     """A function by name, its arguments, and per shard (by id) further ones. Arguments are picklable values.
 
-    map_batches calls `fn(batch, *side_tables, **args, **per_shard[id])`. sort_reduce calls `fn(bucket, batches, **args)`
-    and takes the batches it yields; a generator may return whole numbers by name, which the output's notes sum up.
+    map_batches calls `fn(batch, *side_tables, **args, **per_shard[id])`. sort_reduce calls `fn(bucket, batches,
+    **args)` and takes the batches it yields; a generator may return whole numbers by name, which the output's notes
+    sum up.
     """
 
     fn: str

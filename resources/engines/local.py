@@ -15,7 +15,7 @@ from formats.errors import ConfigError
 from resources.engines import tasks
 from resources.engines.contract import Batches, Dest, Task
 from resources.engines.pool import Progress, Stop, run, until_stopped
-from resources.engines.sorter import sort_batches
+from resources.engines.runs import sort_batches
 
 MIN_MEMORY_BYTES = 64 * 1024 * 1024
 PROCESSES_FROM_BYTES = 256 * 1024 * 1024
@@ -48,6 +48,7 @@ class LocalEngine:
 
     def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
         """See Engine. Buckets run one after the other in the calling thread, the sorter's threads behind them."""
+        task.load()
         tasks.check_sort(source.schema, bucket, keys)
         with closing(
             sort_batches(

@@ -23,7 +23,7 @@ BATCH_BYTES = 16 * 1024 * 1024
 
 
 def read_batches(source: Dataset, shard: Shard) -> Batches:
-    """The shard's rows in order as batches of the source's schema, each at most BATCH_BYTES (a longer row comes alone)."""
+    """The shard's rows in order, in the source's schema; a batch has at most BATCH_BYTES (a longer row comes alone)."""
     todo = "delete its folder and materialize the stage again"
     rows = load(source.reader)(shard, columns=source.schema.names)
     return bounded(conform(rows, source.schema, shard.path, todo))
@@ -46,19 +46,38 @@ def conform(batches: Iterable[pa.RecordBatch], schema: pa.Schema, where: str, to
 def bounded(batches: Iterable[pa.RecordBatch], max_bytes: int = BATCH_BYTES) -> Batches:
     """The same rows in slices of at most `max_bytes` (by `row_sizes`); a longer row comes alone. No batch is empty."""
     for batch in batches:
-        ends = np.cumsum(row_sizes(batch))
-        start, taken = 0, 0
-        while start < batch.num_rows:
-            stop = max(start + 1, int(np.searchsorted(ends, taken + max_bytes, side="right")))
+        for start, stop in cuts(row_sizes(batch), max_bytes, batch.num_rows):
             yield batch.slice(start, stop - start)
-            start, taken = stop, int(ends[stop - 1])
+
+
+def cuts(sizes: np.ndarray, max_bytes: int, max_rows: int) -> Iterator[tuple[int, int]]:
+    """Consecutive rows (start, stop) of at most `max_bytes` and `max_rows`; a longer row comes alone."""
+    ends = np.cumsum(sizes)
+    start, taken = 0, 0
+    while start < len(sizes):
+        stop = int(np.searchsorted(ends, taken + max_bytes, side="right"))
+        stop = min(max(stop, start + 1), start + max_rows)
+        yield start, stop
+        start, taken = stop, int(ends[stop - 1])
 
 
 def write(shard_id: int, batches: Iterable[pa.RecordBatch], task_name: str, out: Dest) -> Shard:
-    """Write one output shard by the destination's writer."""
+    """Write one output shard by the destination's writer, which casts. Raises SchemaMismatchError, naming the task, for
+    other columns than the destination's, or a null where it allows none.
+    """
+    rows = _fitting(batches, out.schema, task_name)
+    return load(out.writer)(shard_id, out.path(shard_id), rows, out.schema, row_group_bytes=out.row_group_bytes)
+
+
+def _fitting(batches: Iterable[pa.RecordBatch], schema: pa.Schema, task_name: str) -> Batches:
     todo = "let the task return the columns of its destination"
-    fitting = conform(batches, out.schema, task_name, todo)
-    return load(out.writer)(shard_id, out.path(shard_id), fitting, out.schema, row_group_bytes=out.row_group_bytes)
+    for batch in batches:
+        if batch.schema.names != schema.names:
+            raise SchemaMismatchError(task_name, "columns", schema.names, batch.schema.names, todo)
+        for field, column in zip(schema, batch.columns, strict=True):
+            if not field.nullable and column.null_count:
+                raise SchemaMismatchError(task_name, f"column {field.name}", "no nulls", "null", todo)
+        yield batch
 
 
 def map_shard(shard: Shard, batches: Batches, task: Task, out: Dest, sides: Sequence[pa.Table]) -> Shard:
@@ -248,6 +267,6 @@ def _read_piece(piece: Piece, schema: pa.Schema) -> Batches:
             rows = file.metadata.row_group(group).num_rows
             start, stop = max(piece.start - before, 0), min(piece.stop - before, rows)
             if start < stop:
-                table = file.read_row_group(group, use_threads=False).slice(start, stop - start)
+                table = file.read_row_group(group, columns=schema.names, use_threads=False).slice(start, stop - start)
                 yield from conform(table.to_batches(), schema, piece.shard.path, todo)
             before += rows
