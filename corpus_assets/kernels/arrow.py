@@ -44,8 +44,8 @@ def large_binaries(offsets: np.ndarray, data: np.ndarray) -> pa.Array:
 
 def fixed_binaries(rows: np.ndarray) -> pa.Array:
     """A fixed_size_binary column of a C-contiguous 2-D array: one row of bytes each."""
-    flat = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
-    return pa.Array.from_buffers(pa.binary(flat.shape[1]), len(rows), [None, pa.py_buffer(flat)])
+    width = rows.shape[1] * rows.itemsize
+    return pa.Array.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))])
 
 
 def fixed_rows(column: pa.Array, dtype: type[np.generic]) -> np.ndarray:
