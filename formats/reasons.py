@@ -1,6 +1,6 @@
 """Why a document leaves: every reason once, and the table of filter rules with the signal each one reads.
 
-A reason names the rule that failed. Thresholds are whole numbers in the unit of the signal (see `Rule.scale`), so that a
+A reason names the rule that failed. Limits are whole numbers in the unit of the signal (see `Rule.scale`), so that a
 verdict never depends on floating point. Gopher's defaults are those of Rae et al. 2021 (arXiv 2112.11446, table A1).
 """
 
@@ -40,6 +40,11 @@ class Rule:
     code: float | None = None
     short: float | None = None
 
+    def limit(self, profile: str) -> int | None:
+        """The profile's default in the unit of the signal."""
+        value: float | None = getattr(self, profile)
+        return None if value is None else round(value * self.scale)
+
 
 _RATIO, _MEAN, _COUNT, _PERMILLE = 1_000_000, 1_000, 1, 1_000
 
@@ -62,8 +67,13 @@ RULES: tuple[Rule, ...] = (
     Rule("too_few_stop_words", "gopher", "stop_words", "min", _COUNT, 2, None, None),
     Rule("too_many_duplicate_lines", "repetition", "duplicate_line_ratio", "max", _RATIO, 0.3, None, 0.5),
     Rule("too_many_duplicate_paragraphs", "repetition", "duplicate_paragraph_ratio", "max", _RATIO, 0.3, None, 0.5),
-    Rule("too_many_duplicate_line_characters", "repetition", "duplicate_line_char_ratio", "max", _RATIO, 0.2, None, 0.4),
-    Rule("too_many_duplicate_paragraph_characters", "repetition", "duplicate_paragraph_char_ratio", "max", _RATIO, 0.2, None, 0.4),
+    Rule(
+        "too_many_duplicate_line_characters", "repetition", "duplicate_line_char_ratio", "max", _RATIO, 0.2, None, 0.4
+    ),
+    Rule(
+        "too_many_duplicate_paragraph_characters", "repetition", "duplicate_paragraph_char_ratio", "max", _RATIO,
+        0.2, None, 0.4,
+    ),
     Rule("top_2gram_too_frequent", "repetition", "top_2gram_char_ratio", "max", _RATIO, 0.20, None, None),
     Rule("top_3gram_too_frequent", "repetition", "top_3gram_char_ratio", "max", _RATIO, 0.18, None, None),
     Rule("top_4gram_too_frequent", "repetition", "top_4gram_char_ratio", "max", _RATIO, 0.16, None, None),

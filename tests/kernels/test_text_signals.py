@@ -15,7 +15,10 @@ from tests.kernels import reference_signals as reference
 
 PAGE = Path(kernel.__file__).with_name("text_signals.md")
 
-WORDS = "the The cat and of WITH naïve Straße ΑΒΓ 我 喜欢 カタ ไทย 한국어 42 3rd - -- * • # ## . .. ... … , 😀".split()
+WORDS = [
+    "the", "The", "cat", "and", "of", "WITH", "naïve", "Straße", "ΑΒΓ", "我", "喜欢", "カタ", "ไทย", "한국어",
+    "42", "3rd", "-", "--", "*", "•", "#", "##", ".", "..", "...", "…", ",", "😀",
+]  # fmt: skip
 SIGNS = list("\t\u3000\u2028\u200b\ufffd\x00\x7f\x85\r\x0c\u0301")
 pieces = st.sampled_from([*WORDS, *SIGNS, " ", "  ", "- ", "* ", "\n", "\n\n", "\n \n", "a b c d e f g h i j k"])
 repetitive = st.lists(pieces, max_size=40).map("".join)
