@@ -1,11 +1,16 @@
 """Whole-or-nothing writes on a local file system, and locks: 64 hex digits and a newline, the SHA-256 of a file."""
 
+import fcntl
 import hashlib
+import json
 import os
 import re
 import secrets
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from formats.errors import CorruptDataError
 
@@ -36,7 +41,7 @@ def write_file(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     fsync_folder(path.parent)
@@ -45,7 +50,7 @@ def write_file(path: Path, data: bytes) -> None:
 def swap_folder(temporary: Path, out: Path) -> None:
     """Put the finished folder `temporary` in the place of `out`; a kill at any point leaves the old or the new.
 
-    `out` -> `out.old`, `temporary` -> `out`, then the old one is deleted. `restore_folder` undoes a kill between the two.
+    `out` -> `out.old`, `temporary` -> `out`, then the old one is deleted. `restore_folder` undoes a kill in between.
     """
     old = out.with_name(out.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
@@ -74,15 +79,20 @@ def write_lock(lock: Path, locked: Path) -> str:
     return found
 
 
-def check_lock(lock: Path, locked: Path) -> str:
-    """The digest in `lock`, after checking that `locked` has it. Raises CorruptDataError when they disagree."""
+def read_lock(lock: Path) -> str:
+    """The digest in `lock`. Raises CorruptDataError when it is missing or no lock."""
     try:
         data = lock.read_bytes()
     except FileNotFoundError:
         raise CorruptDataError(lock, "lock", "64 hex digits and a newline", "missing", "make the set again") from None
     if not _LOCK.fullmatch(data):
         raise CorruptDataError(lock, "lock", "64 hex digits and a newline", repr(data[:80]), "restore or remake it")
-    expected = data[:64].decode()
+    return data[:64].decode()
+
+
+def check_lock(lock: Path, locked: Path) -> str:
+    """The digest in `lock`, after checking that `locked` has it. Raises CorruptDataError when they disagree."""
+    expected = read_lock(lock)
     if not locked.exists():
         raise CorruptDataError(locked, "file", f"sha256 {expected}", "missing", "restore or remake it")
     found = sha256_of(locked)
@@ -91,3 +101,23 @@ def check_lock(lock: Path, locked: Path) -> str:
             locked, "sha256", expected, found, f"it disagrees with {lock.name}; restore or remake it"
         )
     return expected
+
+
+@contextmanager
+def one_at_a_time(lock: Path) -> Iterator[None]:
+    """Hold an exclusive lock on the file `lock`; a second holder, in any process of this machine, waits."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def json_of(path: Path) -> Any:
+    """The JSON value in a file. Raises CorruptDataError when it holds none."""
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise CorruptDataError(path, "content", "JSON in UTF-8", repr(error)[:200], "restore or remake it") from None

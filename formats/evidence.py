@@ -166,18 +166,22 @@ def write_json(folder: Path, name: str, value: Any) -> None:
     durable.write_file(folder / name, (text + "\n").encode("utf-8"))
 
 
+def names_in(folder: Path) -> set[str]:
+    """Every file that a seal covers: not hidden ones, the sidecar and the seal itself."""
+    names = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")}
+    return names - {SEAL, SIDECAR}
+
+
 def seal(folder: Path, changed: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
-    """Write `_EVIDENCE.json` over every file in the folder, or again after only `changed` files were written; returns
-    its `files`. Hidden files, the sidecar and the seal itself stay out.
+    """Write `_EVIDENCE.json` over every file of `names_in`, hashing all or, over an older seal, only those `changed`
+    and those new; returns its `files`. One writer at a time.
     """
-    names = [str(p.relative_to(folder).as_posix()) for p in folder.rglob("*") if p.is_file()]
-    names = sorted(n for n in names if n not in (SEAL, SIDECAR) and not Path(n).name.startswith("."))
     known = {} if changed is None else read_seal(folder)
     files = {
         name: known[name]
         if name in known and name not in (changed or ())
         else {"sha256": durable.sha256_of(folder / name), "bytes": (folder / name).stat().st_size}
-        for name in names
+        for name in sorted(names_in(folder))
     }
     document = {"format": _FORMAT, "version": VERSION, "files": files}
     _validate(document, folder / SEAL)
