@@ -1,0 +1,95 @@
+r"""Where personal data may be: one RE2 pattern each, over UTF-8 bytes. Validators decide (pii_validators.py).
+
+A pattern only finds candidates, so it is wide and flat: no captures, no optional long tail, no context. RE2 keeps every
+search linear. Patterns are ASCII text with \x escapes and mean single bytes (Latin-1 mode); \xc3-\xc9 with a continuation
+byte is a Latin letter with a diacritic. The order is the order of precedence: what a pattern took, later ones do not see.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import re2
+
+from formats.stage_tables import PII_KINDS
+
+PLACEHOLDER = {kind: f"<{kind.upper()}>".encode("ascii") for kind in PII_KINDS}
+PLACEHOLDERS = tuple(PLACEHOLDER.values())
+DIGIT_BYTES = frozenset(b"0123456789")
+WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+
+Hit = tuple[str, int, int]
+"""(kind, start, end): bytes [start, end) of the text are of that kind (formats.stage_tables.PII_KINDS)."""
+
+
+@dataclass(frozen=True)
+class PiiRules:
+    """What a source's config sets. `code`: a local phone number needs a context word, whatever its form."""
+
+    ips: Literal["public", "all"]
+    phone_regions: tuple[str, ...]
+    code: bool
+
+
+def compiled(pattern: str) -> "re2._Regexp":
+    """An RE2 over bytes: one byte is one character, so that offsets are byte offsets."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    return re2.compile(pattern.encode("ascii"), options=options)
+
+
+def byte_at(text: bytes, at: int) -> int:
+    """The byte there, 0 outside the text."""
+    return text[at] if 0 <= at < len(text) else 0
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """`name` also names its validator. A text without `literal` (when given) holds no candidate."""
+
+    name: str
+    regex: str
+    literal: str | None = None
+
+
+_DIGIT_GAP = r"(?:[ .()/-]|\xc2\xa0|\xe2\x80[\x90-\x93\xaf]){0,3}"
+_WIDE_DIGIT = r"(?:[0-9]|\xef\xbc[\x90-\x99])"
+_WIDE_GAP = r"(?:[ .()/-]|\xef\xbc[\x88\x89\x8d\x8e\x8f]|\xe3\x80\x80){0,3}"
+_NAME = r"(?:[A-Za-z0-9._%+'-]|[\xc3-\xc9][\x80-\xbf])+"
+_LABEL = r"(?:[A-Za-z0-9-]|[\xc3-\xc9][\x80-\xbf])+"
+
+_TOKENS = (
+    r"(?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA)[A-Z2-7]{16}",  # AWS
+    r"gh[oprsu]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{50,255}",
+    r"gl(?:pat|ptt|dt|rt|soat)-[A-Za-z0-9_-]{20,}",  # GitLab
+    r"xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{20,}",  # Slack
+    r"hooks\.slack\.com/services/[A-Za-z0-9/]{30,}",
+    r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,}",  # Stripe
+    r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{28}",  # Google
+    r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}",  # SendGrid
+    r"npm_[A-Za-z0-9]{36}",
+    r"pypi-[A-Za-z0-9_-]{50,}",
+    r"sk-[A-Za-z0-9_-]{20,}",  # OpenAI, Anthropic
+    r"hf_[A-Za-z0-9]{30,}",
+    r"dop_v1_[0-9a-f]{64}",
+    r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",  # JSON Web Token
+)
+_SECRET_NAMES = (
+    r"passw(?:or)?d|passphrase|passwd|pwd|secret|secret[_-]?key|token|api[_-]?key|access[_-]?key(?:[_-]?id)?"
+    r"|auth[_-]?key|private[_-]?key|encryption[_-]?key|client[_-]?secret|credentials?"
+)
+
+PATTERNS = (
+    Pattern("private_key", r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", "PRIVATE KEY"),
+    Pattern("url_password", r"://[^\s/:@\"'<>]{0,128}:[^\s/@\"'<>]{1,256}@", "://"),
+    Pattern("token", "|".join(_TOKENS)),
+    Pattern("named_secret", rf"(?i)(?:{_SECRET_NAMES})[0-9]?[\"']?[ \t]{{0,4}}(?:=|:)"),
+    Pattern("email", rf"{_NAME}@{_LABEL}(?:\.{_LABEL})+", "@"),
+    Pattern("ipv6", r"[0-9A-Fa-f]{1,4}:(?:[0-9A-Fa-f]{1,4}:|:)[0-9A-Fa-f:.]*"),
+    Pattern("ipv4", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}"),
+    Pattern("digits", rf"\+?\(?[0-9](?:{_DIGIT_GAP}[0-9]){{6,}}"),
+    Pattern(
+        "wide_digits",
+        rf"(?:\+|\xef\xbc\x8b)?(?:\(|\xef\xbc\x88)?\xef\xbc[\x90-\x99](?:{_WIDE_GAP}{_WIDE_DIGIT}){{6,}}",
+    ),
+)

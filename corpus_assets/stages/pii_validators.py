@@ -1,0 +1,174 @@
+"""What a candidate really is: each validator gets the text and a pattern's match, and returns the spans to replace.
+
+A validator is called on hits only, looks at a bounded piece around its match, and uses RE2 like the patterns do. It sees
+its neighbours: RE2 has no lookaround, so what may stand before and after a span is decided here. Numbers (cards, phones)
+are in pii_numbers.py.
+"""
+
+import ipaddress
+import math
+from collections import Counter
+from collections.abc import Callable
+
+from corpus_assets.stages.pii_numbers import digits, wide_digits
+from corpus_assets.stages.pii_patterns import DIGIT_BYTES, WORD_BYTES, Hit, PiiRules, byte_at, compiled
+
+Validator = Callable[[bytes, int, int, PiiRules], list[Hit]]
+
+
+# Keys
+
+MAX_PEM_BYTES = 16_384
+MIN_QUOTED_MILLIBITS, MIN_BARE_MILLIBITS = 2_500, 3_000
+_PEM_END = b"-----END "
+_QUOTED = compiled(r"[ \t]{0,4}>?[ \t]{0,4}(?:[rbfu]?\"[^\"\\\s<>]{8,256}\"|[rbfu]?'[^'\\\s<>]{8,256}')")
+_BARE = compiled(r"[ \t]{0,4}[A-Za-z0-9+/=_.!#$%^&*~@-]{8,256}(?:[\s,;]|\z)")
+_PLACEHOLDER = compiled(
+    r"(?i)example|sample|dummy|change|placeholder|your|xxx|\*\*\*|\.\.\.|\$\{|\{\{|%\(|test|foo|secret|passw|token|none|null"
+    r"|true|false|insert|redacted|1234|abcd|https?:|localhost|user|admin|hidden|\(|\)"
+)
+_IDENTIFIER = compiled(r"[A-Za-z_]+(?:[-_./:][A-Za-z_]+)*|[a-z]+(?:[A-Z][a-z]*)*[0-9]?|[0-9.,_-]+|[/.~][A-Za-z0-9_./-]*")
+
+
+def private_key(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+    """A PEM block, its END line included; a block without END loses its first line alone."""
+    stop = text.find(_PEM_END, end, end + MAX_PEM_BYTES)
+    if stop >= 0:
+        close = text.find(b"-----", stop + len(_PEM_END), stop + 80)
+        end = close + 5 if close >= 0 else stop + len(_PEM_END)
+    return [("key", start, end)]
+
+
+def url_password(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+    """The password alone of scheme://user:password@host."""
+    colon = text.index(b":", start + 3, end)
+    password = text[colon + 1 : end - 1]
+    if byte_at(text, start - 1) not in WORD_BYTES or password[:1] in b"{$%[" or _PLACEHOLDER.search(password):
+        return []
+    return [("key", colon + 1, end - 1)]
+
+
+def token(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+    """A key with its issuer's prefix, not a part of a longer word."""
+    value = text[start:end]
+    if byte_at(text, start - 1) in WORD_BYTES or byte_at(text, start - 1) == 0x2D or byte_at(text, end) in WORD_BYTES:
+        return []
+    if value.startswith(b"sk-") and not (_has(value, b"0123456789") and _has(value, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")):
+        return []  # class names of style sheets
+    return [("key", start, end)]
+
+
+def named_secret(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+    """The value in `password = "…"`: random enough, no placeholder, no name of something else."""
+    for form, least in ((_QUOTED, MIN_QUOTED_MILLIBITS), (_BARE, MIN_BARE_MILLIBITS)):
+        match = form.match(text, end, end + 300)
+        if not match:
+            continue
+        at, stop = match.span()
+        piece = text[at:stop]
+        if form is _QUOTED:
+            quote = piece[-1:]
+            at, stop = at + piece.index(quote) + 1, stop - 1
+        else:
+            at += len(piece) - len(piece.lstrip(b" \t"))
+            stop = at + len(piece.strip(b" \t\r\n\f\v,;"))
+        value = text[at:stop]
+        if _PLACEHOLDER.search(value) or _IDENTIFIER.fullmatch(value) or entropy_millibits(value) < least:
+            return []
+        return [("key", at, stop)]
+    return []
+
+
+def entropy_millibits(value: bytes) -> int:
+    """Shannon entropy of the bytes, in thousandths of a bit a byte."""
+    counts = sorted(Counter(value).values())
+    return round(1000 * sum(n * math.log2(len(value) / n) for n in counts) / max(1, len(value)))
+
+
+def _has(value: bytes, any_of: bytes) -> bool:
+    return any(byte in any_of for byte in value)
+
+
+# E-mail addresses
+
+_FILE_ENDINGS = frozenset(
+    b"png jpg jpeg gif svg webp ico css js jsx ts tsx json html htm xml yml yaml txt pdf gz php cpp hpp exe dll jar".split()
+)
+_TOP_LEVEL = compiled(r"(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})")
+
+
+def email(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+    """name@domain with an alphabetic top level; `icon@2x.png`, `pkg@1.2.3` and `git@host:path` are none."""
+    at = text.rindex(b"@", start, end)
+    while start < at and text[start] in b".'%+-":
+        start += 1
+    name, labels = text[start:at], text[at + 1 : end].split(b".")
+    while len(labels) > 1 and not _TOP_LEVEL.fullmatch(labels[-1]):
+        labels.pop()
+    domain = b".".join(labels)
+    bad_label = any(len(label) > 63 or label[:1] in (b"-", b"") or label[-1:] == b"-" for label in labels)
+    if len(labels) < 2 or bad_label or labels[-1].lower() in _FILE_ENDINGS or all(part.isdigit() for part in labels[:-1]):
+        return []
+    if not 0 < len(name) <= 64 or len(domain) > 253 or name.endswith(b".") or b".." in name or name == b"git":
+        return []
+    return [("email", start, at + 1 + len(domain))]
+
+
+# IP addresses
+
+_NUMBERING = compiled(r"(?i)(?:version|ver|release|rev|build|section|sec|chapter|clause|rule|table|fig|figure|oid|=|\xa7)\.? ?\z")
+_NETWORK = compiled(r"(?i)\b(?:ip|ipv4|address|addr|host|server|dns|ping|gateway|router|port|proxy|from|client|peer)\b")
+_HEADING = compiled(r" {1,3}[A-Z][a-z]")
+
+
+def ipv4(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+    """Four parts, and no version, section number, OID or part of a longer number; public ones unless the rules say all."""
+    before, after = byte_at(text, start - 1), byte_at(text, end)
+    parts = text[start:end].split(b".")
+    if any(int(part) > 255 or (len(part) > 1 and part[0] == 0x30) for part in parts):
+        return []
+    if before in WORD_BYTES or before in b".-+" or before >= 0x80 and text[start - 2 : start] == b"\xc2\xa7":
+        return []
+    if after in WORD_BYTES or (after in b".-+" and byte_at(text, end + 1) in WORD_BYTES - (DIGIT_BYTES if after == 0x2D else frozenset())):
+        return []
+    context = text[max(0, start - 40) : start]
+    product = before == 0x2F and byte_at(text, start - 2) in WORD_BYTES  # Chrome/1.2.3.4
+    if product or _NUMBERING.search(context[-14:]) and not _NETWORK.search(context):
+        return []
+    network = text[start - 3 : start] == b"://" or after in b":/" and byte_at(text, end + 1) in DIGIT_BYTES
+    if not network and not _NETWORK.search(context):
+        numbers = [int(part) for part in parts]
+        line_start = byte_at(text, start - 1) in b"\n\0"
+        if max(numbers) < 10 or max(numbers) < 30 and line_start and _HEADING.match(text, end, end + 8):
+            return []
+    return _ip(text, start, end, rules)
+
+
+def ipv6(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+    """Eight groups or `::`, with five hex digits and a decimal one at least: no C++ name, time or MAC address."""
+    while end > start and text[end - 1] in b".:" and text[end - 2 : end] != b"::":
+        end -= 1
+    value = text[start:end]
+    if len(value) > 45 or (b"::" not in value and value.count(b":") != 7):
+        return []
+    if len(value) - value.count(b":") < 5 or not _has(value, b"0123456789"):
+        return []
+    if byte_at(text, start - 1) in WORD_BYTES or byte_at(text, start - 1) in b":.-" or byte_at(text, end) in WORD_BYTES:
+        return []
+    return _ip(text, start, end, rules)
+
+
+def _ip(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+    try:
+        address = ipaddress.ip_address(text[start:end].decode("ascii"))
+    except ValueError:
+        return []
+    if rules.ips == "public" and (not address.is_global or address.is_multicast):
+        return []
+    return [("ip", start, end)]
+
+
+VALIDATORS: dict[str, Validator] = {
+    function.__name__: function
+    for function in (private_key, url_password, token, named_secret, email, ipv6, ipv4, digits, wide_digits)
+}
