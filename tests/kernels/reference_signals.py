@@ -8,7 +8,8 @@ from collections import Counter
 from corpus_assets.kernels.unicode_tables import LETTER, MARK, NUMBER, SINGLE, SPACE, tables
 
 STOP_WORDS = {"the", "be", "to", "of", "and", "that", "have", "with"}
-KIND, LOWER = tables()
+KIND, LOWER = tables()[0].tobytes(), tables()[1].tolist()
+SPACES = "".join(chr(code) for code, kind in enumerate(KIND) if kind == SPACE)
 
 Word = tuple[str, int, int]  # lower-cased, first character, character after the last
 
@@ -37,19 +38,11 @@ def lowered(word: str) -> str:
     return "".join(chr(LOWER[ord(char)]) for char in word)
 
 
-def trimmed(line: str) -> str:
-    while line and is_kind(line[0], SPACE):
-        line = line[1:]
-    while line and is_kind(line[-1], SPACE):
-        line = line[:-1]
-    return line
-
-
 def paragraphs_of(text: str) -> list[list[str]]:
     """Groups of trimmed lines, where blank lines stand between the groups."""
     groups: list[list[str]] = [[]]
-    for line in map(trimmed, text.split("\n")):
-        if line:
+    for line in text.split("\n"):
+        if line := line.strip(SPACES):
             groups[-1].append(line)
         elif groups[-1]:
             groups.append([])
@@ -58,7 +51,8 @@ def paragraphs_of(text: str) -> list[list[str]]:
 
 def repeats(items: list[str]) -> list[str]:
     """The items that came up before."""
-    return [item for i, item in enumerate(items) if item in items[:i]]
+    first = {item: i for i, item in reversed(list(enumerate(items)))}
+    return [item for i, item in enumerate(items) if first[item] != i]
 
 
 def is_bullet(line: str) -> bool:

@@ -1,9 +1,12 @@
+import io
 import json
 import re
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +15,7 @@ from corpus_assets.kernels.text_signals import text_signals
 from corpus_assets.kernels.words import word_count
 from formats.stage_tables import COUNTED_SIGNALS
 from tests.kernels import reference_signals as reference
+from tests.shared_data import DATA, needs_shared_data
 
 PAGE = Path(kernel.__file__).with_name("text_signals.md")
 
@@ -125,6 +129,19 @@ def test_signal_of_a_small_document(text, signal, value):
 )
 def test_scripts_without_spaces_and_from_right_to_left_equal_the_reference(text):
     assert measured(text) == reference.signals(text)
+
+
+@needs_shared_data
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [("docs-fastapi/fastapi-0.115.5", 40), ("docs-tldr/tldr", 600), ("stories/aesop", 20), ("code/iipc__jwarc", 12)],
+)
+def test_real_documents_equal_the_reference(name, step):
+    with open(DATA / f"{name}.jsonl.zst", "rb") as file:
+        stream = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        lines = islice(io.TextIOWrapper(stream, "utf-8"), 0, None, step)
+        texts = [json.loads(line)["text"] for line in lines]
+    assert text_signals(pa.array(texts, pa.large_string())).to_pylist() == [*map(reference.signals, texts)]
 
 
 def test_a_word_a_megabyte_long_and_a_word_a_million_times():

