@@ -1,0 +1,167 @@
+"""The raw set of one ledger row: its verified files read, extracted and written; made once for every version that pins
+the row. Streaming: one record and one part are held.
+"""
+
+import fcntl
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from corpus_assets.plans.work import library_version
+from corpus_assets.records import archives, documents, jsonl, parquet, warc
+from corpus_assets.records.read import check_readable, read_file
+from corpus_assets.records.record import Limits, Record, Tally
+from corpus_assets.stages import decode_charset, extract_text
+from corpus_assets.stages.extract_text import Extracted
+from formats import durable, raw_set
+from formats.errors import ConfigError, CorruptDataError
+from formats.layout import Layout
+from formats.ledger import LedgerRow
+from formats.raw_set import RawSet, RawSetWriter
+from formats.reject_reasons import RejectReason
+
+CODE_VERSION = "1"
+Progress = Callable[[int, int, int], None]
+"""Called with (files done, files in all, documents so far), after each file and every thousand records."""
+LIMITS = Limits()
+"""Part of the bytes, so a change comes with another CODE_VERSION."""
+_REPORT_EVERY = 1_000
+_READERS = {
+    "warc": (warc, ("fastwarc",)),
+    "wet": (warc, ("fastwarc",)),
+    "parquet": (parquet, ("pyarrow",)),
+    "jsonl": (jsonl, ()),
+    "html": (documents, ()),
+    "text": (documents, ()),
+    "markdown": (documents, ()),
+}
+"""Kind -> its reader's module, and the libraries that decide which records it finds."""
+_DECODED, _EXTRACTED = ("text", "markdown", "html", "warc"), ("html", "warc")
+
+
+def extractor_identity(row: LedgerRow) -> dict[str, Any]:
+    """Code versions and library versions that can change a byte of the row's raw set."""
+    reader, libraries = _READERS[row.kind]
+    code = {"raw_set": CODE_VERSION, "format": str(raw_set.VERSION), row.kind: reader.CODE_VERSION}
+    names = {"zstandard", *libraries}
+    if row.container:
+        code["archives"] = archives.CODE_VERSION
+    if row.kind in _DECODED:
+        code["decode_charset"] = decode_charset.CODE_VERSION
+        names.update(decode_charset.LIBRARIES)
+    if row.kind in _EXTRACTED:
+        code["extract_text"] = extract_text.CODE_VERSION
+        names.update(extract_text.LIBRARIES)
+    return {"code": code, "libraries": {name: library_version(name) for name in sorted(names)}}
+
+
+def make_raw_set(
+    layout: Layout,
+    row: LedgerRow,
+    paths: Sequence[Path],
+    *,
+    progress: Progress | None = None,
+) -> RawSet:
+    """The raw set of `row`, from its files in the order of `row.files`; the one that is there already where its
+    identity is the same. Raises CorruptDataError for a broken file, ConfigError for a row that no reader fits.
+    """
+    check_readable(row)
+    if len(paths) != len(row.files):
+        raise ConfigError(f"source {row.source_id}: {len(paths)} paths for {len(row.files)} files of its ledger row")
+    extractor = extractor_identity(row)
+    with _locked(layout.raw_sets(row.source_id)) as folder:
+        place = _place(folder, row, extractor)
+        if place.exists():
+            return raw_set.open_set(place)
+        temporary = folder / f".{place.name}.tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        try:
+            _write(temporary, row, paths, extractor, progress)
+            temporary.rename(place)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        durable.fsync_folder(folder)
+        return raw_set.open_set(place)
+
+
+def find_raw_set(layout: Layout, row: LedgerRow) -> RawSet | None:
+    """The raw set that `make_raw_set` would reuse, if it is there."""
+    place = _place(layout.raw_sets(row.source_id), row, extractor_identity(row))
+    return raw_set.open_set(place) if place.exists() else None
+
+
+def _write(
+    folder: Path,
+    row: LedgerRow,
+    paths: Sequence[Path],
+    extractor: dict[str, Any],
+    progress: Progress | None,
+) -> None:
+    writer = RawSetWriter(folder, row.source_id, row.digest, extractor)
+    retrieved = f"{row.retrieved}T00:00:00Z"
+    records = documents = 0
+    for i, (path, file) in enumerate(zip(paths, row.files, strict=True)):
+        tally = Tally()
+        for record in read_file(path, file.url, row, LIMITS, tally):
+            reason = _add(writer, record, row, retrieved) if isinstance(record, Record) else record.reason
+            if reason is None:
+                documents += 1
+            else:
+                writer.add_reject(_without_surrogates(record.url), record.position, reason)
+            records += 1
+            if progress and records % _REPORT_EVERY == 0:
+                progress(i, len(paths), documents)
+        writer.end_file(file.url, file.sha256, file.num_bytes, tally.decompressed_bytes)
+        if progress:
+            progress(i + 1, len(paths), documents)
+    writer.finish()
+
+
+def _add(writer: RawSetWriter, record: Record, row: LedgerRow, retrieved: str) -> str | None:
+    """Write the record's document; the reason where there is none."""
+    extracted = _extracted(record)
+    if extracted.reason:
+        return extracted.reason
+    try:
+        writer.add_document(record.url, record.crawl_date or retrieved, row.license_spdx, extracted.text)
+    except UnicodeEncodeError:
+        return RejectReason.LONE_SURROGATE
+    return None
+
+
+def _extracted(record: Record) -> Extracted:
+    """The one place where a page meets the extractor."""
+    if isinstance(record.content, str):
+        return Extracted(record.content)
+    if record.is_html:
+        return extract_text.extract(record.content, record.content_type)
+    return extract_text.extract_plain(record.content, record.content_type)
+
+
+def _without_surrogates(url: str) -> str:
+    return url.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _place(folder: Path, row: LedgerRow, extractor: dict[str, Any]) -> Path:
+    """`<yyyymmdd>`, or `<yyyymmdd>-<8 hex of the identity>` where another set of the day has that name."""
+    identity = raw_set.identity_of(row.digest, extractor)
+    first = folder / row.retrieved.replace("-", "")
+    if not first.exists() or raw_set.open_set(first).identity == identity:
+        return first
+    other = folder / f"{first.name}-{identity[:8]}"
+    if other.exists() and (found := raw_set.open_set(other).identity) != identity:
+        raise CorruptDataError(
+            other, "identity", identity, found, "move the folder away and materialize raw_fetch again"
+        )
+    return other
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[Path]:
+    """One maker a source at a time; a second one waits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder

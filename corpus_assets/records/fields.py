@@ -1,0 +1,79 @@
+"""Records with named fields (JSON objects, Parquet rows) to Records, by the field mapping of the ledger row."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from corpus_assets.records.record import Record, Reject, RejectReason
+from formats.ledger import LedgerRow
+
+_MISSING = object()
+
+
+class FieldReader:
+    """Applies the mapping of one ledger row. A record's licence only gates: it has to name the row's own licence."""
+
+    def __init__(self, row: LedgerRow) -> None:
+        self._fields = row.fields
+        self._licenses = _accepted_licenses(row.license_spdx)
+
+    def read(self, value: Mapping[str, Any], place: str, position: int) -> Record | Reject:
+        """`place` is the url of the record where no field holds one, and of the reject."""
+        text = field(value, self._fields.text)
+        if text is _MISSING or text is None:
+            return Reject(place, position, RejectReason.NO_TEXT_FIELD)
+        if not isinstance(text, str):
+            return Reject(place, position, RejectReason.TEXT_NOT_A_STRING)
+        url, crawl_date = place, None
+        if self._fields.url is not None:
+            url = field(value, self._fields.url)
+            if not isinstance(url, str) or not url:
+                return Reject(place, position, RejectReason.NO_URL_FIELD)
+        if self._fields.date is not None:
+            found = field(value, self._fields.date)
+            crawl_date = utc_second(found)
+            if crawl_date is None and found is not _MISSING and found is not None:
+                return Reject(place, position, RejectReason.BAD_DATE)
+        if self._fields.license is not None:
+            found = field(value, self._fields.license)
+            if not isinstance(found, str) or not found.strip():
+                return Reject(place, position, RejectReason.LICENSE_MISSING)
+            if _plain(found) not in self._licenses:
+                return Reject(place, position, RejectReason.LICENSE_MISMATCH)
+        return Record(url, position, text, crawl_date=crawl_date)
+
+
+def field(value: Any, path: str) -> Any:
+    """`a.b` is field b of the object in field a; a value that is no field at all where it is missing."""
+    for name in path.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            return _MISSING
+        value = value[name]
+    return value
+
+
+def utc_second(value: Any) -> str | None:
+    """An ISO 8601 date or time as RFC 3339 in UTC, cut to seconds; None where it is none. Without a zone it is UTC."""
+    try:
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value.strip())
+        elif isinstance(value, date) and not isinstance(value, datetime):
+            value = datetime(value.year, value.month, value.day)
+        if not isinstance(value, datetime):
+            return None
+        if value.tzinfo is not None:
+            value = value.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return value.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+
+
+def _accepted_licenses(expression: str) -> frozenset[str]:
+    """The expression itself and, where it is a plain choice (`MIT OR Apache-2.0`), each of its licences."""
+    whole = _plain(expression)
+    choice = not any(word in whole for word in (" and ", " with ", "("))
+    return frozenset([whole, *(whole.split(" or ") if choice else ())])
+
+
+def _plain(expression: str) -> str:
+    return " ".join(expression.casefold().split())

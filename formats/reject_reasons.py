@@ -1,0 +1,35 @@
+"""Why a record of a fetched file cannot become a document: every reason once."""
+
+from enum import StrEnum
+
+
+class RejectReason(StrEnum):
+    """Why a record cannot become a document. Stored in `rejects.jsonl.zst`; named after what was found."""
+
+    BROKEN_JSON = "broken_json"
+    NOT_AN_OBJECT = "not_an_object"
+    INVALID_UTF8 = "invalid_utf8"
+    LONE_SURROGATE = "lone_surrogate"
+    BLANK_LINE = "blank_line"
+    NO_TEXT_FIELD = "no_text_field"
+    TEXT_NOT_A_STRING = "text_not_a_string"
+    NO_URL_FIELD = "no_url_field"
+    BAD_DATE = "bad_date"
+    LICENSE_MISSING = "license_missing"
+    LICENSE_MISMATCH = "license_mismatch"
+    RECORD_TOO_LARGE = "record_too_large"
+    BINARY_CONTENT = "binary_content"
+    NOT_A_RESPONSE = "not_a_response"
+    NOT_A_CONVERSION = "not_a_conversion"
+    NO_TARGET_URI = "no_target_uri"
+    NOT_HTTP = "not_http"
+    BROKEN_HTTP = "broken_http"
+    HTTP_STATUS_NOT_200 = "http_status_not_200"
+    MEDIA_TYPE_NOT_TEXT = "media_type_not_text"
+    NOT_A_FILE = "not_a_file"
+    OTHER_FILE_NAME = "other_file_name"
+    BROKEN_MEMBER = "broken_member"
+    ENCRYPTED_MEMBER = "encrypted_member"
+    PAGE_TOO_LARGE = "page_too_large"
+    BROKEN_HTML = "broken_html"
+    NO_MAIN_TEXT = "no_main_text"
