@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import pyarrow.json
 import zstandard
 
 from formats import canonical, compressed, dataset, durable
-from formats.dataset import Shard
+from formats.dataset import Dataset, Shard
 from formats.errors import CorruptDataError
 from formats.stage_tables import RAW
 
@@ -59,14 +59,19 @@ class RawSet:
     extractor: dict[str, Any]
     files: tuple[RawFile, ...]
     parts: tuple[Shard, ...]
-    rejects: Shard
-    reject_reasons: dict[str, int]
+    rejects: dict[str, int]
+    """How many records became no document, by reason."""
+    rejects_shard: Shard
     digest: str
     """SHA-256 of manifest.json: names every byte of the set."""
 
     @property
     def documents(self) -> int:
         return sum(part.rows for part in self.parts)
+
+    def as_dataset(self) -> Dataset:
+        """The parts as a dataset that engines read; shard i is part i."""
+        return Dataset(RAW, self.parts, reader="formats.raw_set:read_part")
 
     @property
     def identity(self) -> str:
@@ -202,12 +207,14 @@ def open_set(folder: Path) -> RawSet:
         raise CorruptDataError(
             path, "format", f"raw_set {VERSION}", f"{form[0]} {form[1]}", "use the release that made it"
         )
-    return RawSet(folder, **head, files=files, parts=parts, rejects=rejects, reject_reasons=reasons, digest=digest)
+    return RawSet(folder, **head, files=files, parts=parts, rejects=reasons, rejects_shard=rejects, digest=digest)
 
 
-def read_part(part: Shard, *, batch_rows: int = dataset.BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """The part's rows in order, in the schema RAW, after length and hash were checked; `raw_line` counts from 0.
-    Raises CorruptDataError naming part and line.
+def read_part(
+    part: Shard, *, columns: Sequence[str] | None = None, batch_rows: int = dataset.BATCH_ROWS
+) -> Iterator[pa.RecordBatch]:
+    """The part's rows in order, in the schema RAW (or these columns of it), after length and hash were checked;
+    `raw_line` counts from 0. Raises CorruptDataError naming part and line.
     """
     data = _decompress(dataset.verified(part))
     line = start = 0
@@ -215,7 +222,8 @@ def read_part(part: Shard, *, batch_rows: int = dataset.BATCH_ROWS) -> Iterator[
         end = data.rfind(b"\n", start, start + _BLOCK_BYTES) + 1 or data.find(b"\n", start) + 1 or len(data)
         table = _parse(data[start:end], part, line)
         numbers = pa.array(np.arange(line, line + table.num_rows))
-        yield from pa.Table.from_arrays([numbers, *table.columns], schema=RAW).to_batches(max_chunksize=batch_rows)
+        rows = pa.Table.from_arrays([numbers, *table.columns], schema=RAW)
+        yield from (rows if columns is None else rows.select(columns)).to_batches(max_chunksize=batch_rows)
         line += table.num_rows
         start = end
     if line != part.rows:
@@ -224,7 +232,7 @@ def read_part(part: Shard, *, batch_rows: int = dataset.BATCH_ROWS) -> Iterator[
 
 def read_rejects(raw: RawSet) -> Iterator[dict[str, Any]]:
     """The rejects in order: url, position, reason; after length and hash were checked."""
-    with compressed.open_file(dataset.verified(raw.rejects)) as stream:
+    with compressed.open_file(dataset.verified(raw.rejects_shard)) as stream:
         for line in stream.lines(compressed.CHUNK_BYTES):
             if line is not None:
                 yield json.loads(line)

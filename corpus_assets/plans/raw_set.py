@@ -15,12 +15,14 @@ from corpus_assets.records.read import check_readable, read_file
 from corpus_assets.records.record import Limits, Record, Tally
 from corpus_assets.stages import decode_charset, extract_text
 from corpus_assets.stages.extract_text import Extracted
-from formats import durable, raw_set
+from formats import durable, ledger, raw_set
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.ledger import LedgerRow
 from formats.raw_set import RawSet, RawSetWriter
 from formats.reject_reasons import RejectReason
+from resources.download.fetcher import Fetcher
+from resources.download.wanted import Wanted
 
 CODE_VERSION = "1"
 Progress = Callable[[int, int, int], None]
@@ -86,8 +88,26 @@ def make_raw_set(
         return raw_set.open_set(place)
 
 
-def find_raw_set(layout: Layout, row: LedgerRow) -> RawSet | None:
-    """The raw set that `make_raw_set` would reuse, if it is there."""
+def fetch_raw_set(layout: Layout, row: LedgerRow, fetcher: Fetcher) -> RawSet:
+    """The raw set of `row`, its files fetched and verified first where the set is not there yet."""
+    check_readable(row)
+    if found := _existing(layout, row):
+        return found
+    wanted = [
+        Wanted(file.url, file.sha256, file.num_bytes, ledger.resolve_local(layout.ledger, file.url))
+        for file in row.files
+    ]
+    return make_raw_set(layout, row, fetcher.fetch_all(wanted))
+
+
+def find_raw_set(layout: Layout, row: LedgerRow) -> RawSet:
+    """The raw set of `row`. Raises ConfigError when it was not made yet."""
+    if found := _existing(layout, row):
+        return found
+    raise ConfigError(f"raw_fetch of source {row.source_id} is not materialized; materialize raw_fetch first")
+
+
+def _existing(layout: Layout, row: LedgerRow) -> RawSet | None:
     place = _place(layout.raw_sets(row.source_id), row, extractor_identity(row))
     return raw_set.open_set(place) if place.exists() else None
 
