@@ -5,55 +5,29 @@ the one before it. Whatever a kill leaves on disk therefore fits one of the two,
 """
 
 import json
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from formats import durable
 from formats.errors import CorruptDataError
+from formats.json_fields import Choice, Flag, OrNull, Problem, Text, Whole, table
 
 FORMAT, VERSION = "partial", 1
-SUFFIX = ".partial.json"
 MAX_BYTES = 65_536  # a checkpoint is some hundred bytes; a longer file is none
 EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-_HEX = re.compile(r"[0-9a-f]{64}")
+_SHA256 = Text("[0-9a-f]{64}", "64 lower-case hex digits", max_length=64)
+_HEADER = OrNull(Text(says="the value of a header, or null", max_length=1_000))
 _TODO = "delete it: the download then starts from zero"
-
-_PAIR: dict[str, Any] = {
-    "verified_bytes": {"type": "integer", "minimum": 0},
-    "sha256_prefix_hex": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-}
-SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "Checkpoint of a download under way: <name>.partial.json",
-    "type": "object",
-    "additionalProperties": False,
-    "required": [
-        *("format", "version", "url", "etag", "last_modified", "guarded"),
-        *("expected_size", "verified_bytes", "sha256_prefix_hex", "previous"),
-    ],
-    "properties": {
-        "format": {"const": FORMAT},
-        "version": {"const": VERSION},
-        "url": {"type": "string", "minLength": 1, "description": "where the bytes come from, secrets masked"},
-        "etag": {"type": ["string", "null"], "description": "of the first answer, as sent"},
-        "last_modified": {"type": ["string", "null"], "description": "of the first answer, only where it is strong"},
-        "guarded": {"type": "boolean", "description": "every answer that went on had the first one's validator"},
-        "expected_size": {"type": "integer", "minimum": 0},
-        **_PAIR,
-        "previous": {"type": "object", "additionalProperties": False, "required": list(_PAIR), "properties": _PAIR},
-    },
-}
-"""partial.schema.json is this, exported; a test holds the two together."""
 
 
 @dataclass(frozen=True)
 class Pair:
     """The first `verified_bytes` bytes of a file have the SHA-256 `sha256_prefix_hex`."""
 
-    verified_bytes: int
-    sha256_prefix_hex: str
+    verified_bytes: Annotated[int, Whole(0)]
+    sha256_prefix_hex: Annotated[str, _SHA256]
 
 
 START = Pair(0, EMPTY_SHA256)
@@ -61,15 +35,38 @@ START = Pair(0, EMPTY_SHA256)
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What is (about to be) on disk of one file. `url` has its secrets masked; `pair` is longer than `previous`."""
+    """What is, or is about to be, on disk of one file; `url` has its secrets masked."""
 
-    url: str
-    etag: str | None
-    last_modified: str | None
-    guarded: bool
-    expected_size: int
-    pair: Pair
-    previous: Pair
+    format: Annotated[str, Choice((FORMAT,))]
+    version: Annotated[int, Whole(VERSION, VERSION)]
+    url: Annotated[str, Text(says="a URL")]
+    etag: Annotated[str | None, _HEADER]
+    last_modified: Annotated[str | None, _HEADER]
+    guarded: Annotated[bool, Flag()]
+    expected_size: Annotated[int, Whole(0)]
+    verified_bytes: Annotated[int, Whole(1)]
+    sha256_prefix_hex: Annotated[str, _SHA256]
+    previous: Annotated[Pair, table(Pair)]
+
+    @property
+    def pair(self) -> Pair:
+        return Pair(self.verified_bytes, self.sha256_prefix_hex)
+
+    def rules(self) -> Iterator[Problem]:
+        """What one length says about another: previous < verified <= expected."""
+        if self.verified_bytes > self.expected_size:
+            yield "verified_bytes", f"is {self.verified_bytes}, more than expected_size ({self.expected_size})"
+        if self.previous.verified_bytes >= self.verified_bytes:
+            yield (
+                "previous.verified_bytes",
+                f"is {self.previous.verified_bytes}, not less than verified_bytes ({self.verified_bytes})",
+            )
+
+
+def json_schema() -> dict[str, Any]:
+    """What partial.schema.json holds; how the lengths relate is beyond JSON Schema: `validate` checks it."""
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "<name>.partial.json"}
+    return {**about, **table(Checkpoint).schema()}
 
 
 def path_of(partial: Path) -> Path:
@@ -79,21 +76,7 @@ def path_of(partial: Path) -> Path:
 
 def write(path: Path, checkpoint: Checkpoint) -> None:
     """Write it whole or not at all: temporary file, fsync, rename, fsync of the folder."""
-    value = {
-        "format": FORMAT,
-        "version": VERSION,
-        "url": checkpoint.url,
-        "etag": checkpoint.etag,
-        "last_modified": checkpoint.last_modified,
-        "guarded": checkpoint.guarded,
-        "expected_size": checkpoint.expected_size,
-        "verified_bytes": checkpoint.pair.verified_bytes,
-        "sha256_prefix_hex": checkpoint.pair.sha256_prefix_hex,
-        "previous": {
-            "verified_bytes": checkpoint.previous.verified_bytes,
-            "sha256_prefix_hex": checkpoint.previous.sha256_prefix_hex,
-        },
-    }
+    value = table(Checkpoint).dump(checkpoint)
     validate(value, path)
     durable.write_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
@@ -106,63 +89,21 @@ def read(path: Path) -> Checkpoint:
     except FileNotFoundError:
         raise CorruptDataError(path, "checkpoint", "a file", "missing", "start the download from zero") from None
     if len(data) > MAX_BYTES:
-        raise CorruptDataError(path, "length", f"at most {MAX_BYTES}", "longer", _TODO)
+        raise CorruptDataError(path, "length", f"at most {MAX_BYTES} bytes", "longer", _TODO)
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(path, "checkpoint", "JSON", repr(error), _TODO) from None
     validate(value, path)
-    return Checkpoint(
-        value["url"],
-        value["etag"],
-        value["last_modified"],
-        value["guarded"],
-        value["expected_size"],
-        Pair(value["verified_bytes"], value["sha256_prefix_hex"]),
-        Pair(value["previous"]["verified_bytes"], value["previous"]["sha256_prefix_hex"]),
-    )
+    return table(Checkpoint).build(value)
 
 
 def validate(value: Any, path: Path) -> None:
-    """Hold a parsed checkpoint to the schema and to what a schema cannot say: 0 <= previous < verified <= expected.
-
-    Raises CorruptDataError naming the first field that is wrong.
-    """
-    _keys(value, SCHEMA["required"], "checkpoint", path)
-    for name, fits, expected in (
-        ("format", value["format"] == FORMAT, FORMAT),
-        ("version", type(value["version"]) is int and value["version"] == VERSION, VERSION),
-        ("url", isinstance(value["url"], str) and value["url"] != "", "a URL"),
-        ("etag", value["etag"] is None or isinstance(value["etag"], str), "a string or null"),
-        (
-            "last_modified",
-            value["last_modified"] is None or isinstance(value["last_modified"], str),
-            "a string or null",
-        ),
-        ("guarded", isinstance(value["guarded"], bool), "true or false"),
-        ("expected_size", _is_count(value["expected_size"]), "a whole number >= 0"),
-    ):
-        if not fits:
-            raise CorruptDataError(path, name, expected, repr(value[name])[:80], _TODO)
-    _keys(value["previous"], list(_PAIR), "previous", path)
-    for where, pair in (("", value), ("previous.", value["previous"])):
-        if not _is_count(found := pair["verified_bytes"]):
-            raise CorruptDataError(path, f"{where}verified_bytes", "a whole number >= 0", repr(found)[:80], _TODO)
-        found = pair["sha256_prefix_hex"]
-        if not isinstance(found, str) or not _HEX.fullmatch(found):
-            raise CorruptDataError(path, f"{where}sha256_prefix_hex", "64 hex digits", repr(found)[:80], _TODO)
-    size, new, old = value["expected_size"], value["verified_bytes"], value["previous"]["verified_bytes"]
-    if not new <= size:
-        raise CorruptDataError(path, "verified_bytes", f"at most expected_size ({size})", new, _TODO)
-    if not old < new:
-        raise CorruptDataError(path, "previous.verified_bytes", f"less than verified_bytes ({new})", old, _TODO)
+    """Hold a parsed checkpoint to its description. Raises CorruptDataError that names the first field that is wrong."""
+    for field, wrong in table(Checkpoint).problems(value, ""):
+        raise CorruptDataError(path, field or "checkpoint", "as formats/partial.md says", f"wrong: {wrong}", _TODO)
 
 
-def _keys(value: Any, names: list[str], what: str, path: Path) -> None:
-    if not isinstance(value, dict) or set(value) != set(names):
-        found = sorted(value) if isinstance(value, dict) else type(value).__name__
-        raise CorruptDataError(path, what, f"exactly the keys {sorted(names)}", found, _TODO)
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
+if __name__ == "__main__":  # writes the schema again
+    exported = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    durable.write_file(Path(__file__).with_name("partial.schema.json"), exported.encode())

@@ -25,6 +25,7 @@ from resources.download.wanted import HTTP_SCHEMES, mask_text, masked
 
 _CONTENT_RANGE = re.compile(r"bytes\s+(\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", re.IGNORECASE)
 _UNSATISFIED = re.compile(r"bytes\s+\*/(\d{1,18})", re.IGNORECASE)
+_ETAG = re.compile(r'(W/)?"[\x21\x23-\x7e]{1,200}"')
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAY_PASS = frozenset({408, 421, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 529})
@@ -45,7 +46,7 @@ class WrongTotal(FailedTry):
 
     def __init__(self, found: int, expected: int, encoding: str | None) -> None:
         words = f", sent with Content-Encoding {encoding[:40]}" if encoding else ""
-        super().__init__(f"the server's file has {found} bytes, expected {expected}{words}", ask_whole=True)
+        super().__init__(f"the server's file has {found} bytes, expected {expected}{words}")
         self.found = found
 
 
@@ -148,6 +149,8 @@ class Connections:
             return (proxy or self._direct).request(
                 "GET", bare, headers=headers, preload_content=False, decode_content=False, redirect=False, retries=False
             )
+        except urllib3.exceptions.LocationValueError as error:
+            raise ConfigError(f"{masked(url)}: not a URL ({_words_of(error)}); mend the ledger") from None
         except urllib3.exceptions.HTTPError as error:
             raise FailedTry(f"no answer: {_words_of(error)}") from None
 
@@ -186,14 +189,15 @@ def _extent(response: urllib3.BaseHTTPResponse) -> tuple[int, int | None, int | 
 
 
 def _validators(headers: Mapping[str, str]) -> Validators:
-    modified = headers.get("Last-Modified")
+    modified = (headers.get("Last-Modified") or "").strip() or None
     try:
         if modified is not None:
             age = parsedate_to_datetime(headers.get("Date", "")) - parsedate_to_datetime(modified)
-            modified = modified if age.total_seconds() >= _STRONG_DATE_SECONDS else None
+            modified = modified if len(modified) < 64 and age.total_seconds() >= _STRONG_DATE_SECONDS else None
     except (ValueError, TypeError):  # one of the dates cannot be read, or only one has a zone
         modified = None
-    return Validators(headers.get("ETag") or None, modified)
+    etag = (headers.get("ETag") or "").strip()
+    return Validators(etag if _ETAG.fullmatch(etag) else None, modified)
 
 
 def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:

@@ -139,12 +139,15 @@ class PartialFile:
             return
         pair = Pair(self.position, self._hasher.hexdigest())
         checkpoint = Checkpoint(
+            partial.FORMAT,
+            partial.VERSION,
             self._url,
             self.validators.etag,
             self.validators.last_modified,
             self.guarded,
             self._expected_size,
-            pair,
+            pair.verified_bytes,
+            pair.sha256_prefix_hex,
             self._pair,
         )
         partial.write(partial.path_of(self._path), checkpoint)
