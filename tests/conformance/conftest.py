@@ -1,0 +1,55 @@
+"""The engines that the suite runs on. A further engine is one more entry of ENGINES."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from resources.engines import runs, sorter
+from resources.engines.contract import Engine
+from resources.engines.local import LocalEngine
+from tests.conformance.adversarial import AdversarialEngine
+
+MB = 1024 * 1024
+
+
+def _local(workers: int, processes: bool, memory: int) -> Callable[[Path, pytest.MonkeyPatch], Engine]:
+    def make(scratch: Path, _patch: pytest.MonkeyPatch) -> Engine:
+        return LocalEngine(scratch=scratch, workers=workers, processes=processes, memory_bytes=memory)
+
+    return make
+
+
+def _always_out_of_core(scratch: Path, patch: pytest.MonkeyPatch) -> Engine:
+    """Limits so low that the suite's small datasets take the paths of large ones: runs on disk, and DuckDB."""
+    patch.setattr(runs, "MAX_RUN_BYTES", 20_000)
+    patch.setattr(runs, "STORED_BATCH_BYTES", 1_000)
+    patch.setattr(sorter, "IN_MEMORY_ROWS", 10)
+    return LocalEngine(scratch=scratch, workers=2, processes=False, memory_bytes=128 * MB)
+
+
+ENGINES: dict[str, Callable[[Path, pytest.MonkeyPatch], Engine]] = {
+    "1-thread-128MB": _local(1, False, 128 * MB),
+    "1-thread-1GB": _local(1, False, 1024 * MB),
+    "2-threads-128MB": _local(2, False, 128 * MB),
+    "2-threads-1GB": _local(2, False, 1024 * MB),
+    "2-processes-128MB": _local(2, True, 128 * MB),
+    "2-processes-1GB": _local(2, True, 1024 * MB),
+    "out-of-core": _always_out_of_core,
+    "adversarial": lambda _scratch, _patch: AdversarialEngine(seed=7),
+    "adversarial-otherwise": lambda _scratch, _patch: AdversarialEngine(seed=8),
+}
+
+
+ONE_OF_A_KIND = ("1-thread-1GB", "2-threads-1GB", "2-processes-1GB", "out-of-core", "adversarial")
+"""Enough for what is refused: limits play no part there."""
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    return ENGINES[request.param](tmp_path / "scratch", monkeypatch)
+
+
+@pytest.fixture(params=ONE_OF_A_KIND)
+def strict_engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    return ENGINES[request.param](tmp_path / "scratch", monkeypatch)
