@@ -5,9 +5,7 @@ almost all of it; only then hashes are looked up, and only equal words are a hit
 """
 
 import hashlib
-import io
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,59 +45,46 @@ class EvalIndex:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what is stored, in hex: equal for equal content, whatever the container's bytes."""
-        return _digest(self._head(), self._arrays())
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {name: getattr(self, name) for name in _STORED}
-
-    def _head(self) -> bytes:
-        head = {"format": FORMAT, "ngram": self.ngram, "min_words": self.min_words, "entries": self.entries}
-        return json.dumps(head, ensure_ascii=False, sort_keys=True).encode()
+        """SHA-256 of what is stored, in hex: equal for equal content."""
+        return hashlib.sha256(self._stored()).hexdigest()
 
     def to_bytes(self) -> bytes:
         """The index as one file; `from_bytes` reads it."""
-        file = io.BytesIO()
-        head = np.frombuffer(self._head(), np.uint8)
-        np.savez(
-            file,
-            head=head,
-            digest=np.array(self.digest),
-            words=self.words,
-            ends=self.ends,
-            keys=self.keys,
-            at=self.at,
-            entry=self.entry,
-        )
-        return file.getvalue()
+        stored = self._stored()
+        return hashlib.sha256(stored).digest() + stored
+
+    def _stored(self) -> bytes:
+        arrays = [getattr(self, name) for name in _ARRAYS]
+        head = {
+            "format": FORMAT,
+            "ngram": self.ngram,
+            "min_words": self.min_words,
+            "entries": self.entries,
+            "sizes": [array.size for array in arrays],
+        }
+        packed = json.dumps(head, ensure_ascii=False, sort_keys=True).encode()
+        packed += b" " * (-len(packed) % 8)
+        return b"".join([len(packed).to_bytes(8, "little"), packed, *(array.tobytes() for array in arrays)])
 
     @staticmethod
     def from_bytes(data: bytes, where: object = "eval index") -> "EvalIndex":
         """Raises CorruptDataError, naming `where`, for anything but the bytes of an index of this format."""
-        try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-                packed_head, digest = stored["head"].tobytes(), str(stored["digest"])
-                arrays = {name: stored[name] for name in _STORED}
-            head = json.loads(packed_head)
-        except (ValueError, KeyError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
-            raise CorruptDataError(where, "content", f"an index of format {FORMAT}", repr(error), _TODO) from error
-        if (found := _digest(packed_head, arrays)) != digest:
-            raise CorruptDataError(where, "digest", digest, found, _TODO)
+        stored = memoryview(data)[32:]
+        if (found := hashlib.sha256(stored).digest()) != data[:32]:
+            raise CorruptDataError(where, "sha256", data[:32].hex(), found.hex(), _TODO)
+        size = int.from_bytes(stored[:8], "little")
+        head = json.loads(bytes(stored[8 : 8 + size]))
         if head["format"] != FORMAT:
             raise CorruptDataError(where, "format", FORMAT, head["format"], _TODO)
+        arrays, at = {}, 8 + size
+        for (name, dtype), length in zip(_ARRAYS.items(), head["sizes"], strict=True):
+            arrays[name] = np.frombuffer(stored, dtype, length, at)
+            at += arrays[name].nbytes
         entries = tuple((set_name, item) for set_name, item in head["entries"])
         return _index(head["ngram"], head["min_words"], entries, arrays)
 
 
-_STORED = ("words", "ends", "keys", "at", "entry")
-
-
-def _digest(head: bytes, arrays: dict[str, np.ndarray]) -> str:
-    whole = hashlib.sha256(head)
-    for name in _STORED:
-        whole.update(f"\n{name} {arrays[name].dtype.str} {arrays[name].size}\n".encode())
-        whole.update(arrays[name].tobytes())
-    return whole.hexdigest()
+_ARRAYS = {"words": "<u8", "ends": "<i8", "keys": "<u8", "at": "<i8", "entry": "<i8"}
 
 
 def _index(
@@ -107,10 +92,11 @@ def _index(
 ) -> EvalIndex:
     keys = arrays["keys"]
     log2_bits = max(_MIN_FILTER_BITS, int(len(keys) * _FILTER_BITS_PER_KEY).bit_length())
+    for array in arrays.values():
+        array.setflags(write=False)
     bits = np.zeros((1 << log2_bits) // 64, np.uint64)
     _fill_filter(arrays["words"], arrays["at"], min_words, bits, 64 - log2_bits)
-    for array in (*arrays.values(), bits):
-        array.setflags(write=False)
+    bits.setflags(write=False)
     return EvalIndex(ngram, min_words, entries, bits=bits, **arrays)
 
 

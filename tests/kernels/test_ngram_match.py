@@ -1,4 +1,4 @@
-import io
+import hashlib
 
 import numpy as np
 import pyarrow as pa
@@ -102,7 +102,7 @@ def test_a_shared_key_is_no_hit_without_equal_words():
     assert hits(forged, numbered(0, 8)) == [(-1, -1, -1)]
 
 
-def test_the_digest_follows_content_not_the_container():
+def test_the_digest_follows_content_and_settings():
     one, same, other = index_of(ITEM), index_of(ITEM), index_of(ITEM, min_words=9)
     assert one.digest == same.digest == EvalIndex.from_bytes(one.to_bytes()).digest
     assert one.digest != other.digest
@@ -114,28 +114,27 @@ def test_a_loaded_index_cannot_be_written_to():
         EvalIndex.from_bytes(index_of(ITEM).to_bytes()).keys[0] = 1
 
 
-@pytest.mark.parametrize("permille", range(0, 1_000, 20))
-def test_a_flipped_byte_is_reported_or_says_nothing(permille):
+@pytest.mark.parametrize("at", [0, 31, 32, 40, 100, 300, -1])
+def test_a_flipped_byte_is_reported_not_read(at):
     data = bytearray(index_of(ITEM).to_bytes())
-    data[len(data) * permille // 1_000] ^= 0x10
-    try:
-        read = EvalIndex.from_bytes(bytes(data), "evals").digest
-    except CorruptDataError as error:
-        read = error.path
-    # Some bytes of the container mean nothing, such as a date.
-    assert read in ("evals", index_of(ITEM).digest)
+    data[at] ^= 0x10
+    with pytest.raises(CorruptDataError, match="evals: sha256"):
+        EvalIndex.from_bytes(bytes(data), "evals")
 
 
-@pytest.mark.parametrize("size", [0, 1, 100, 1_000, -1])
+@pytest.mark.parametrize("size", [0, 1, 32, 100, -1])
 def test_a_truncated_index_is_reported(size):
-    with pytest.raises(CorruptDataError, match="evals"):
+    with pytest.raises(CorruptDataError, match="evals: sha256"):
         EvalIndex.from_bytes(index_of(ITEM).to_bytes()[:size], "evals")
 
 
-def test_an_index_whose_arrays_were_exchanged_is_reported_before_use():
-    arrays = dict(np.load(io.BytesIO(index_of(ITEM).to_bytes())))
-    arrays["at"] = arrays["at"] + 10**9
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    with pytest.raises(CorruptDataError, match="digest"):
-        EvalIndex.from_bytes(file.getvalue(), "evals")
+def test_an_index_of_another_format_is_refused():
+    stored = index_of(ITEM).to_bytes()[32:].replace(b"eval-index-1", b"eval-index-9")
+    with pytest.raises(CorruptDataError, match="evals: format is eval-index-9"):
+        EvalIndex.from_bytes(hashlib.sha256(stored).digest() + stored, "evals")
+
+
+def test_the_bytes_of_an_index_are_unchanged():
+    index = index_of(ITEM, numbered(0, 9))
+    assert index.digest == "9547cb86d4713a213a6dfe2001861af099befd0c87afbb70fff580bba595e270"
+    assert index.to_bytes()[:32].hex() == index.digest
