@@ -162,7 +162,7 @@ class CorpusConfig(Rules):
     dedup: DedupRules = DedupRules()
     decontaminate: DecontaminationRules = DecontaminationRules()
     pii: PiiRules = PiiRules()
-    notes: Annotated[str, Text(r"[^\x00-\x08\x0b-\x1f\x7f]*", "text", max_length=100_000)] = ""
+    notes: Annotated[str, Text(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*", "text", max_length=100_000)] = ""
     config_sha256: str = "0" * 64
     """SHA-256 of the document as it was written; not a setting."""
 

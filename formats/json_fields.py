@@ -19,7 +19,7 @@ from formats import canonical
 Problem = tuple[str, str]
 """(path of the field, what is wrong); the path of the whole object is ''."""
 
-LINE = r"[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?"
+LINE = r"[^\x00-\x20\x7f-\xa0\u2028\u2029](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*[^\x00-\x20\x7f-\xa0\u2028\u2029])?"
 """One line of text: no control characters, no white space at either end."""
 MAX_WHOLE = 2**53 - 1
 """The largest whole number that every JSON reader keeps exactly."""

@@ -11,7 +11,6 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -92,7 +91,7 @@ class LedgerFile:
 @dataclass(frozen=True)
 class FieldMapping:
     """Which field (jsonl) or column (Parquet) of a record holds what; `a.b` is field b of the object in field a.
-    `license` only gates: a record whose licence the config does not allow becomes a reject.
+    `license` only gates: a record whose own licence is none that the row allows becomes a reject.
     """
 
     text: Annotated[str, Text(says="the name of a field")] = "text"
@@ -188,25 +187,6 @@ def read(path: Path) -> list[LedgerRow]:
 def violations(path: Path) -> list[Violation]:
     """Everything wrong in the file, by line."""
     return scan(path)[1]
-
-
-def find(path: Path, source: str) -> dict[str, Any]:
-    """The JSON value of a source's row as it stands, which may break rules: the blocking checks say which. Raises
-    ConfigError where the ledger has no such row, or two.
-    """
-    data, unreadable = _read_bytes(path)
-    if unreadable:
-        raise ConfigError(str(unreadable))
-    found = []
-    for _, line in _lines(data):
-        with suppress(_BadLine):
-            value, _ = _parse(line)
-            if isinstance(value, dict) and value.get("source_id") == source:
-                found.append(value)
-    if len(found) != 1:
-        todo = "add it with `corpus ledger add`" if not found else "leave one"
-        raise ConfigError(f"{path.name}: {len(found)} rows of source {source}, expected 1; {todo}")
-    return found[0]
 
 
 def append(path: Path, row: LedgerRow) -> None:

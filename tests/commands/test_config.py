@@ -1,0 +1,95 @@
+import json
+
+import pytest
+
+from corpus_assets.commands import config as command
+from corpus_assets.validation.corpus_config import load
+from formats import ledger
+from formats.errors import ConfigError
+from formats.layout import Layout
+from formats.naming import VersionKey
+from tests.commands.command_line import run
+from tests.formats import ledger_rows
+
+KEY = VersionKey("starter", "v1")
+
+
+def new(root, *words):
+    return run(command, root, "config", "new", "starter.v1", *words)
+
+
+def test_a_new_config_holds_what_was_asked_for(tmp_path):
+    assert new(tmp_path, "--sources", "web, no", "--allow", "mit,LicenseRef-A", "--notes", "no: 'yes'\n# ä 🦊") == 0
+    config = load(Layout(tmp_path).config(KEY), KEY)
+    assert (config.sources, config.licenses.allow) == (("no", "web"), ("LicenseRef-A", "MIT"))
+    assert config.notes == "no: 'yes'\n# ä 🦊"
+
+
+def test_the_examples_in_a_new_config_are_right_when_they_are_taken_in(tmp_path):
+    new(tmp_path, "--sources", "web", "--allow", "MIT")
+    path = Layout(tmp_path).config(KEY)
+    head, mark, examples = path.read_text("utf-8").partition("\n#\n")
+    assert mark
+    path.write_text(head + "\n" + "".join(line.removeprefix("# ") + "\n" for line in examples.splitlines()), "utf-8")
+    config = load(path, KEY)
+    assert config.lang.allow == ("de", "en")
+    assert config.thresholds("prose")["too_few_words"] == 20
+
+
+def test_a_source_that_would_be_stopped_is_noted(tmp_path, capsys):
+    ledger.append(Layout(tmp_path).ledger, ledger_rows.row())
+    new(tmp_path, "--sources", "fables,web", "--allow", "MIT")
+    said = capsys.readouterr().err
+    assert "source fables: licence CC-BY-4.0 is not allowed by starter.v1" in said
+    assert "source web is not in the ledger" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sources", "a b", "--allow", "MIT"], "sources[0]"),
+        (["--sources", ",", "--allow", "MIT"], "sources: expected at least 1"),
+        (["--sources", "web", "--allow", "MTI"], "did you mean MIT?"),
+        (["--sources", "web", "--allow", "MIT OR ISC"], "list each by itself"),
+        (["--sources", "web", "--allow", "MIT", "--notes", "bell \x07"], "notes: expected text"),
+    ],
+)
+def test_a_config_that_would_be_wrong_is_not_written(tmp_path, words, message):
+    with pytest.raises(ConfigError) as raised:
+        new(tmp_path, *words)
+    assert message in str(raised.value)
+    assert not Layout(tmp_path).config(KEY).exists()
+
+
+def test_a_config_that_is_there_is_never_overwritten(tmp_path):
+    new(tmp_path, "--sources", "web", "--allow", "MIT")
+    before = Layout(tmp_path).config(KEY).read_bytes()
+    with pytest.raises(ConfigError, match="is there already"):
+        new(tmp_path, "--sources", "books", "--allow", "MIT")
+    assert Layout(tmp_path).config(KEY).read_bytes() == before
+
+
+def test_show_says_where_each_setting_comes_from(tmp_path, capsys):
+    new(tmp_path, "--sources", "web", "--allow", "MIT")
+    capsys.readouterr()
+    assert run(command, tmp_path, "config", "show", "starter.v1") == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[2:]}
+    assert lines["dataset"].endswith("line 4")
+    assert lines["dedup.near.jaccard_threshold"].split()[1:] == ["0.8", "default"]
+
+
+def test_show_as_json_has_settings_origins_and_thresholds(tmp_path, capsys):
+    new(tmp_path, "--sources", "web", "--allow", "MIT")
+    capsys.readouterr()
+    run(command, tmp_path, "config", "show", "starter.v1", "--json")
+    said = json.loads(capsys.readouterr().out)
+    config = load(Layout(tmp_path).config(KEY), KEY)
+    assert said["settings"] == config.as_json()
+    assert said["config_sha256"] == config.config_sha256
+    assert said["from_file"] == ["dataset", "version", "sources", "licenses.allow"]
+    assert said["thresholds"]["prose"] == config.thresholds("prose")
+
+
+def test_a_version_that_is_no_key_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="has no dot"):
+        run(command, tmp_path, "config", "show", "starter")

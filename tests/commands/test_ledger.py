@@ -1,0 +1,192 @@
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from corpus_assets.commands import ledger as command
+from corpus_assets.commands import measure
+from formats import ledger
+from formats.errors import ConfigError, TransientError
+from formats.layout import Layout
+from tests.commands.command_line import run
+
+TEXT = b"A fox looked at a vine.\n"
+
+
+def add(root: Path, source: str, *words: object) -> int:
+    return run(command, root, "ledger", "add", source, *map(str, words), "--license", "cc0-1.0")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    for name in ("in/a.txt", "in/more/b.txt", "in/.hidden/c.txt", "in/.d.txt", "in/more/e.md"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(TEXT)
+    return root
+
+
+def only_row(root: Path) -> ledger.LedgerRow:
+    (row,) = ledger.read(Layout(root).ledger)
+    return row
+
+
+def test_adding_a_folder_measures_every_file_below_it_that_is_not_hidden(root):
+    assert add(root, "fables", root / "in", "--kind", "text") == 0
+    row = only_row(root)
+    expected = {"url": "../in/a.txt", "sha256": hashlib.sha256(TEXT).hexdigest(), "bytes": len(TEXT)}
+    assert ledger.to_json(row)["files"][0] == expected
+    assert [file.url for file in row.files] == ["../in/a.txt", "../in/more/b.txt", "../in/more/e.md"]
+    for file in row.files:
+        assert ledger.resolve_local(Layout(root).ledger, file.url).read_bytes() == TEXT
+    assert (row.license_spdx, row.kind, row.bucket, row.profile) == ("CC0-1.0", "text", "fables", "prose")
+
+
+def test_a_file_that_several_arguments_name_is_in_the_row_once(root):
+    add(root, "fables", root / "in" / "a.txt", f"{root}/in/**/*.txt")
+    assert [file.url for file in only_row(root).files] == ["../in/a.txt", "../in/more/b.txt"]
+
+
+def test_a_file_outside_the_root_keeps_its_absolute_path(root, tmp_path):
+    outside = tmp_path / "outside.jsonl"
+    outside.write_bytes(b'{"body": "x"}\n')
+    words = ["--text-field", "body", "--license-field", "rights", "--rank", "7", "--retrieved", "2026-01-31"]
+    add(root, "fables", outside, *words, "--title", "T", "--evidence", "E", "--attribution", "A", "--bucket", "b")
+    row = only_row(root)
+    assert row.files[0].url == str(outside)
+    assert (row.fields.text, row.fields.license, row.source_rank, row.retrieved) == ("body", "rights", 7, "2026-01-31")
+    assert (row.title, row.license_evidence, row.attribution, row.bucket) == ("T", "E", "A", "b")
+
+
+@pytest.mark.parametrize(
+    ("names", "guess"),
+    [
+        (["a.warc.gz", "b.WARC"], ("warc", None)),
+        (["a.warc.wet.gz"], ("wet", None)),
+        (["a.jsonl.zst", "b.ndjson"], ("jsonl", None)),
+        (["a.htm"], ("html", None)),
+        (["a.md", "b.txt"], (None, None)),
+        (["a.tar.zst", "b.tgz"], (None, "tar")),
+        (["a.zip"], (None, "zip")),
+        (["https://example.org/a.parquet?v=1"], ("parquet", None)),
+        (["a"], (None, None)),
+    ],
+)
+def test_kind_and_container_are_guessed_from_suffixes_that_agree(names, guess):
+    assert measure.guess(names) == guess
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere.txt"], "nowhere.txt: no such file"),
+        (["in"], "say --kind"),
+        (["in", "--kind", "text", "--fields-field", "x"], None),
+        (["in", "--kind", "text", "--license", "MTI"], "did you mean MIT?"),
+        (["in", "--kind", "text", "--retrieved", "31.1.2026"], "field retrieved: "),
+        (["in", "--kind", "text", "--bucket", "A B"], "field bucket: "),
+        (["in", "--kind", "text", "--rank", "-1"], "field source_rank: "),
+        (["in", "--kind", "text", "--url-field", "u"], "field fields: "),
+    ],
+)
+def test_what_is_wrong_is_refused_before_a_file_is_read_and_nothing_is_written(root, monkeypatch, words, message):
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(measure, "measure", lambda *_: pytest.fail("measured"))
+    with pytest.raises(ConfigError if message else SystemExit) as raised:
+        run(command, root, "ledger", "add", "fables", "--license", "MIT", *words)
+    assert message is None or message in str(raised.value)
+    assert not Layout(root).ledger.exists()
+
+
+def test_a_source_that_is_there_already_is_refused(root):
+    add(root, "fables", root / "in" / "a.txt")
+    with pytest.raises(ConfigError, match="has a source fables already"):
+        add(root, "fables", root / "in" / "a.txt")
+
+
+def test_a_local_name_that_would_make_document_urls_unclear_is_refused(root):
+    (root / "in" / "a#1.txt").write_bytes(TEXT)
+    with pytest.raises(ConfigError, match="rename a local file"):
+        add(root, "fables", root / "in" / "a#1.txt")
+
+
+class _Files(BaseHTTPRequestHandler):
+    """/whole: TEXT; /cut: half of it, then the connection ends; /busy: 503."""
+
+    def do_GET(self) -> None:
+        if self.path == "/busy.txt":
+            self.send_error(503)
+        elif self.path == "/none.txt":
+            self.send_error(404)
+        else:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(TEXT)))
+            self.end_headers()
+            self.wfile.write(TEXT if self.path == "/whole.txt" else TEXT[:10])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Files) as files:
+        thread = threading.Thread(target=files.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{files.server_address[1]}"
+        finally:
+            files.shutdown()
+            thread.join()
+
+
+def test_a_url_is_read_once_and_its_bytes_stay_in_the_cache(root):
+    with server() as host:
+        add(root, "fables", f"{host}/whole.txt")
+    row, cache = only_row(root), Layout(root).cache
+    assert (row.files[0].url, row.files[0].num_bytes) == (f"{host}/whole.txt", len(TEXT))
+    assert [path.name for path in cache.iterdir()] == [row.files[0].sha256]
+    assert (cache / row.files[0].sha256).read_bytes() == TEXT
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("cut.txt", TransientError), ("busy.txt", TransientError), ("none.txt", ConfigError)]
+)
+def test_a_url_that_does_not_come_whole_adds_nothing(root, name, error):
+    with server() as host, pytest.raises(error):
+        add(root, "fables", root / "in" / "a.txt", f"{host}/{name}")
+    assert not Layout(root).ledger.exists()
+    assert list(Layout(root).cache.iterdir()) == []
+
+
+def test_check_prints_every_violation_and_fails(root, capsys):
+    add(root, "fables", root / "in" / "a.txt")
+    assert run(command, root, "ledger", "check") == 0
+    with Layout(root).ledger.open("a") as file:
+        file.write('{"source_id": "Web"}\n[]\n')
+    capsys.readouterr()
+    assert run(command, root, "ledger", "check") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "LEDGER.jsonl line 2: field license_spdx: missing" in lines
+    assert any(line.startswith("LEDGER.jsonl line 3: expected an object") for line in lines)
+
+
+def test_check_as_json_says_what_the_text_says(root, capsys):
+    add(root, "fables", root / "in" / "a.txt")
+    with Layout(root).ledger.open("a") as file:
+        file.write("{\n")
+    capsys.readouterr()
+    assert run(command, root, "ledger", "check", "--json") == 1
+    said = json.loads(capsys.readouterr().out)
+    assert (said["ok"], said["rows"]) == (False, 1)
+    assert [(v["line"], v["field"]) for v in said["violations"]] == [(2, "")]
+
+
+def test_check_of_a_missing_ledger_fails_in_words(tmp_path, capsys):
+    assert run(command, tmp_path, "ledger", "check") == 1
+    assert "corpus ledger add" in capsys.readouterr().out
