@@ -29,6 +29,7 @@ DEDUP_DEFAULTS: dict[str, int | float] = {
     "ngram": 13,
 }
 _TODO = "restore the version's folder from a copy, or build the version again"
+_LINE = r"[^\x00-\x1f\x7f]+"
 _HEX = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 
 
@@ -47,7 +48,7 @@ def name_pattern(n: int) -> str:
 class Counts(Kind):
     """An object of any names, each with a whole number; the names keep their order."""
 
-    _name, _count = Text(says="a filter's name, one line", max_length=MAX_LENGTH), Whole()
+    _name, _count = Text(_LINE, "a filter's name, one line", max_length=MAX_LENGTH), Whole()
 
     def problems(self, value: Any, path: str) -> Iterator[Problem]:
         if not isinstance(value, dict):
@@ -114,7 +115,7 @@ class Manifest:
     filters: Annotated[dict[str, int], Counts()]
     dedup: Dedup
     pii: Pii
-    ledger_ref: Annotated[str, Text()]
+    ledger_ref: Annotated[str, Text(_LINE)]
     config_sha256: Annotated[str, _HEX]
 
     def rules(self) -> Iterator[Problem]:
@@ -225,3 +226,8 @@ def read(folder: Path) -> dict[str, Any]:
     if data != to_bytes(manifest):
         raise CorruptDataError(path, "bytes", "json.dumps(…, indent=2) and a newline", "another form", _TODO)
     return manifest
+
+
+if __name__ == "__main__":  # writes the schema again
+    exported = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    durable.write_file(Path(__file__).with_name("corpus_manifest.schema.json"), exported.encode())

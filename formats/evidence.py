@@ -232,3 +232,8 @@ def read(folder: Path, name: str, *, columns: Sequence[str] | None = None) -> It
     for file in names:
         path = verified(folder, file, files[file])
         yield from dataset.read_groups(path, schema=SCHEMAS[name], columns=columns, todo=_TODO)
+
+
+if __name__ == "__main__":  # writes the schema again
+    exported = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    durable.write_file(Path(__file__).with_name("evidence.schema.json"), exported.encode())
