@@ -4,8 +4,8 @@ All gzip members and all zstd frames are read; skippable frames are passed over.
 byte, is an error that names the file and the place, never a clean end. Memory is bounded: some 64 KiB at a time.
 """
 
+import bz2
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ import pyarrow as pa
 from formats.errors import CorruptDataError
 
 CHUNK_BYTES = 1 << 20
+_BZ2_READ_BYTES = 1 << 16
 _TODO = "fetch the file again, or correct its checksum and files in the ledger"
 _ZSTD_SKIPPABLE = tuple(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
 _NOT_READ = {"xz": b"\xfd7zXZ\x00", "lz4": b"\x04\x22\x4d\x18", "compress": b"\x1f\x9d", "7z": b"7z\xbc\xaf\x27\x1c"}
@@ -53,6 +54,8 @@ class Decompressed:
             self._decoded: Any = gunzip(self._source)
         elif self.codec == "plain":
             self._decoded = self._source
+        elif self.codec == "bz2":
+            self._decoded = _Bunzip(self._source)
         else:
             self._decoded = pa.CompressedInputStream(pa.PythonFile(self._source, mode="r"), self.codec)
 
@@ -68,7 +71,7 @@ class Decompressed:
             return b"".join(iter(lambda: self.read(CHUNK_BYTES), b""))
         try:
             data = self._decoded.read(size)
-        except OSError as error:
+        except (OSError, pa.ArrowException) as error:
             if self._source.failure:
                 raise self._source.failure from None
             raise self._broken(error) from None
@@ -103,9 +106,7 @@ class Decompressed:
 
     def close(self) -> None:
         self.closed = True
-        if self._decoded is not self._source:
-            with closing(self._decoded):
-                pass
+        self._decoded.close()
         self._source.close()
 
     def __enter__(self) -> "Decompressed":
@@ -116,7 +117,7 @@ class Decompressed:
     ) -> None:
         self.close()
 
-    def _broken(self, error: OSError) -> CorruptDataError:
+    def _broken(self, error: Exception) -> CorruptDataError:
         found = f"broken at compressed byte {self.compressed_position} (byte {self.position} decompressed): {error}"
         return CorruptDataError(self.name, f"{self.codec} stream", "whole", found, _TODO)
 
@@ -147,6 +148,34 @@ def open_file(
 def open_stream(stream: BinaryIO | Readable, name: str, *, budget: Budget | None = None) -> Decompressed:
     """The decompressed bytes of an open binary stream, such as an archive's member; `name` goes into errors."""
     return Decompressed(stream, name, budget or Budget(), None)
+
+
+class _Bunzip:
+    """bz2, stream after stream; neither Arrow (empty streams) nor the standard library's file (what follows the last
+    stream) reads them all.
+    """
+
+    def __init__(self, source: Readable) -> None:
+        self._source, self._decoder, self._begun = source, bz2.BZ2Decompressor(), False
+
+    def read(self, size: int) -> bytes:
+        while True:
+            data = b""
+            if self._decoder.eof:
+                data = self._decoder.unused_data
+                self._decoder, self._begun = bz2.BZ2Decompressor(), False
+            if not data and self._decoder.needs_input:
+                data = self._source.read(_BZ2_READ_BYTES)
+                if not data:
+                    if self._begun:
+                        raise OSError("Truncated compressed stream")
+                    return b""
+            self._begun = True
+            if found := self._decoder.decompress(data, size):
+                return found
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
 
 class _Counted:

@@ -20,13 +20,15 @@ import zstandard
 
 from formats import canonical, compressed, dataset, durable
 from formats.dataset import Dataset, Shard
-from formats.errors import CorruptDataError
+from formats.errors import ConfigError, CorruptDataError
 from formats.stage_tables import RAW
 
 VERSION = 1
 MANIFEST, LOCK, REJECTS = "manifest.json", "manifest.json.lock", "rejects.jsonl.zst"
 PART_BYTES = 32 * 1024 * 1024
 """A part is cut before the line that would take it beyond this many uncompressed bytes."""
+MAX_PARTS = 100_000
+"""Names have five digits, and parts are read in the order of their paths."""
 REJECTS_FRAME_BYTES = 4 * 1024 * 1024
 ZSTD_LEVEL = 3
 _BLOCK_BYTES = 4 * 1024 * 1024
@@ -166,6 +168,8 @@ class RawSetWriter:
         durable.write_lock(self._folder / LOCK, self._folder / MANIFEST)
 
     def _write_part(self) -> None:
+        if len(self._parts) == MAX_PARTS:
+            raise ConfigError(f"{self._folder}: more than {MAX_PARTS} parts; split the source into several")
         name, data = part_name(len(self._parts)), _compressed(self._part)
         durable.write_file(self._folder / name, data)
         self._parts.append(
@@ -259,6 +263,8 @@ def _shard(folder: Path, number: int, entry: dict[str, Any], rows: str, name: st
 def _parse(block: bytes, part: Shard, first_line: int) -> pa.Table:
     """One block of whole lines as a table. Where the fast parser finds fault, each line is looked at to name it."""
     num_lines = block.count(b"\n")
+    # No value is an object, so a line that begins with { begins a row: one row a line, not two here and none there.
+    num_begun = block.startswith(b"{") + block.count(b"\n{")
     try:
         table = pa.json.read_json(
             pa.BufferReader(block),
@@ -267,7 +273,7 @@ def _parse(block: bytes, part: Shard, first_line: int) -> pa.Table:
         )
         table.validate(full=True)  # UTF-8
         found = f"{table.num_rows} objects without a null on {num_lines} lines"
-        good = table.num_rows == num_lines and not any(column.null_count for column in table.columns)
+        good = table.num_rows == num_lines == num_begun and not any(column.null_count for column in table.columns)
     except pa.ArrowInvalid as error:
         found, good = str(error), False
     if not good:

@@ -1,0 +1,149 @@
+"""Compressed streams: every member and frame, no quiet end, a budget."""
+
+import bz2
+import gzip
+import io
+import struct
+from collections.abc import Callable
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats.compressed import Budget, Decompressed, open_file, open_stream
+from formats.errors import CorruptDataError
+from tests import faults
+
+TEXT = "".join(f"line {i} of a short tale about {i % 7} cats\n" for i in range(5_000)).encode()
+SKIPPABLE = struct.pack("<II", 0x184D2A53, 5) + b"aside"
+
+
+def zstd(data: bytes, checksum: bool = True) -> bytes:
+    return zstandard.ZstdCompressor(write_checksum=checksum).compress(data)
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstd, "bz2": bz2.compress}
+
+
+def opened(data: bytes, budget: Budget | None = None) -> Decompressed:
+    return open_stream(io.BytesIO(data), "tale", budget=budget)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_bytes_come_back_whatever_the_size_of_the_reads(codec):
+    for size in (1_000, 65_536, 10_000_000):
+        stream = opened(PACKERS[codec](TEXT))
+        assert b"".join(iter(lambda s=stream, n=size: s.read(n), b"")) == TEXT
+        assert stream.codec == codec
+        assert stream.position == len(TEXT)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_every_member_and_frame_is_read(codec):
+    pack = PACKERS[codec]
+    assert opened(pack(TEXT) + pack(b"") + pack(b"more\n")).read() == TEXT + b"more\n"
+
+
+def test_skippable_frames_are_passed_over_wherever_they_stand():
+    assert opened(SKIPPABLE + zstd(TEXT) + SKIPPABLE + zstd(b"more", False) + SKIPPABLE).read() == TEXT + b"more"
+    assert opened(SKIPPABLE).read() == b""
+
+
+@pytest.mark.parametrize("data", [b"", b"B", b"BZh9 is how this letter begins", b"\x1f", b"(\xb5"])
+def test_what_only_begins_like_a_codec_is_plain(data):
+    stream = opened(data)
+    assert (stream.codec, stream.read()) == ("plain", data)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+@pytest.mark.parametrize(("members", "keep"), [(1, -1), (1, 0.8), (2, -1), (2, 0.8), (2, "header")])
+def test_a_cut_stream_is_an_error_that_names_file_and_place(tmp_path, codec, members, keep):
+    member = PACKERS[codec](TEXT)
+    data = member * members
+    end = len(member) + 3 if keep == "header" else keep if keep < 0 else int(len(data) * keep)
+    path = tmp_path / "tale"
+    path.write_bytes(data[:end])
+    with open_file(path) as stream, pytest.raises(CorruptDataError, match="at compressed byte") as caught:
+        stream.read()
+    assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_no_damage_gives_other_bytes_without_an_error(tmp_path, codec):
+    path = tmp_path / "tale"
+    for name, data in faults.every_change(PACKERS[codec](TEXT)).items():
+        path.write_bytes(data)
+        try:
+            with open_file(path) as stream:
+                found, read_as = stream.read(), stream.codec
+        except CorruptDataError:
+            continue
+        # What does not begin like a codec any more is plain by its own word: its bytes come as they are.
+        assert found in (TEXT, TEXT + TEXT) or (read_as == "plain" and found == data), name
+
+
+@pytest.mark.parametrize("magic", [b"\xfd7zXZ\x00", b"\x04\x22\x4d\x18", b"7z\xbc\xaf\x27\x1c"])
+def test_a_compression_that_is_not_read_here_is_named_not_read_as_text(tmp_path, magic):
+    path = tmp_path / "tale"
+    path.write_bytes(magic + TEXT)
+    with pytest.raises(CorruptDataError, match="compression"):
+        open_file(path)
+
+
+@pytest.mark.parametrize("codec", PACKERS)
+def test_a_file_that_grows_beyond_its_ratio_is_stopped(codec):
+    budget = Budget(min_bytes=100_000, max_ratio=50)
+    with pytest.raises(CorruptDataError, match="decompressed bytes") as caught:
+        opened(PACKERS[codec](bytes(50_000_000)), budget).read()
+    assert "100000" in str(caught.value.found) or "compressed byte" in str(caught.value.found)
+
+
+def test_small_files_may_be_all_repetition():
+    assert len(opened(gzip.compress(bytes(90_000)), Budget(min_bytes=100_000, max_ratio=5)).read()) == 90_000
+
+
+@pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)])
+def test_no_file_gives_more_than_the_budget(data):
+    with pytest.raises(CorruptDataError, match="decompressed bytes"):
+        opened(data, Budget(max_bytes=len(TEXT) - 1)).read()
+    assert opened(data, Budget(max_bytes=len(TEXT))).read() == TEXT
+
+
+def test_a_failing_disk_is_not_called_a_broken_file():
+    class Failing:
+        def __init__(self) -> None:
+            self.first = gzip.compress(bytes(range(256)) * 5_000)[:2_000]
+
+        def read(self, size: int) -> bytes:
+            data, self.first = self.first[:size], self.first[size:]
+            if not data:
+                raise OSError(5, "Input/output error")
+            return data
+
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        open_stream(Failing(), "tale").read()
+    assert not isinstance(caught.value, CorruptDataError)
+
+
+def test_an_archive_that_is_cut_is_named_instead_of_its_member():
+    outer = opened(zstd(gzip.compress(TEXT))[:-40])
+    with pytest.raises(CorruptDataError, match="zstd stream"):
+        open_stream(outer, "member").read()
+
+
+@given(st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b" ")), max_size=30), st.integers(0, 12))
+def test_lines_are_those_of_split_and_long_ones_are_none(lines, longest):
+    data = b"\n".join(lines)
+    expected = data.split(b"\n")
+    if expected[-1] == b"":
+        expected.pop()
+    found = list(opened(gzip.compress(data)).lines(longest))
+    assert found == [line if len(line) <= longest else None for line in expected]
+
+
+def test_a_line_over_many_chunks_is_one_line():
+    long = b"x" * 3_000_000
+    data = b"a\n" + long + b"\nb\n" + long
+    assert list(opened(data).lines(len(long))) == [b"a", long, b"b", long]
+    assert list(opened(data).lines(len(long) - 1)) == [b"a", None, b"b", None]
