@@ -5,6 +5,7 @@ refused by name instead of being read as fewer rows.
 """
 
 import hashlib
+import importlib
 import json
 import os
 import secrets
@@ -177,6 +178,8 @@ def _one_chunk(held: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
             columns.append(pa.concat_arrays([batch.column(i) for batch in held]).cast(field_.type))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise SchemaMismatchError("rows to write", field_.name, field_.type, error, todo) from None
+        if not field_.nullable and (nulls := columns[-1].null_count):
+            raise SchemaMismatchError("rows to write", field_.name, "a value in every row", f"null in {nulls}", todo)
     return pa.Table.from_arrays(columns, schema=schema)
 
 
@@ -240,8 +243,10 @@ def _first_difference(expected: pa.Schema, found: pa.Schema) -> tuple[str, objec
 
 def read(dataset: Dataset, *, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
     """All rows in order, shard after shard."""
+    module, _, function = dataset.reader.partition(":")
+    reader = getattr(importlib.import_module(module), function)
     for shard in dataset.shards:
-        yield from read_shard(shard, columns=columns)
+        yield from reader(shard, columns=dataset.schema.names if columns is None else columns)
 
 
 def read_table(dataset: Dataset, *, columns: Sequence[str] | None = None) -> pa.Table:
