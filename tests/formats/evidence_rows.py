@@ -1,0 +1,73 @@
+"""Evidence of the golden corpus (tests/golden/make_corpus_shard): three rows kept, one dropped for each reason."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from formats import dataset, evidence
+from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS
+
+KEPT = {"books:0": (0, "val"), "web:10": (1, "train"), "web:2": (2, "train")}
+DROPPED = {
+    "web:0": {"verdict": "language_not_allowed"},
+    "web:1": {"verdict": "exact_duplicate", "keeper_id": "web:2", "keeper_raw_part": 0},
+    "web:3": {"verdict": "near_duplicate", "keeper_id": "web:2", "keeper_raw_part": 0, "keeper_jaccard": 900_000},
+    "web:4": {"verdict": "contaminated", "eval_set": "quiz", "eval_item": "7", "span_start": 0, "span_end": 90},
+}
+
+
+def document(row_id: str, **fields: Any) -> dict[str, Any]:
+    source, k = row_id.split(":")
+    row: dict[str, Any] = dict.fromkeys(evidence.DOCUMENTS.names)
+    row |= dict.fromkeys(COUNTED_SIGNALS, 0) | dict.fromkeys((f"pii_{kind}" for kind in PII_KINDS), 0)
+    row |= {"id": row_id, "doc_id": f"{int(k):032x}", "source_id": source, "url": f"https://example.org/{k}"}
+    row |= {"raw_part": 0, "raw_line": int(k), "text_digest": bytes(32), "n_chars": 19, "n_words": 5, "lang": "en"}
+    return {**row, "lang_score": 990, "rules_failed": 0, "rules_not_applied": 0, "verdict": "kept", **fields}
+
+
+def documents() -> list[dict[str, Any]]:
+    kept = [document(i, row=row, shard=row // 2, split=split) for i, (row, split) in KEPT.items()]
+    return kept + [document(row_id, **fields) for row_id, fields in DROPPED.items()]
+
+
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "documents": documents(),
+    "files": [
+        {
+            "source_id": "web",
+            "url": "web.jsonl",
+            "sha256": bytes(32),
+            "num_bytes": 900,
+            "records": 7,
+            "documents": 6,
+            "rejects": 1,
+            "unique_documents": 2,
+            "near_duplicates": 1,
+        }
+    ],
+    "clusters": [{"root": "web:2", "size": 3, "keepers": 2, "largest_distance": 100_000}],
+    "lineage": [
+        {"shard": 0, "source_id": "books", "license_spdx": "CC0-1.0", "ledger_row_digest": bytes(32), "rows": 1},
+        {"shard": 0, "source_id": "web", "license_spdx": "CC-BY-4.0", "ledger_row_digest": bytes(32), "rows": 1},
+        {"shard": 1, "source_id": "web", "license_spdx": "CC-BY-4.0", "ledger_row_digest": bytes(32), "rows": 1},
+    ],
+}
+
+
+def table(name: str, rows: list[dict[str, Any]] | None = None) -> pa.Table:
+    return pa.Table.from_pylist(ROWS[name] if rows is None else rows, evidence.SCHEMAS[name])
+
+
+def write(folder: Path, tables: dict[str, list[dict[str, Any]]] | None = None) -> None:
+    """All tables (some replaced by `tables`), two JSON files, and the seal."""
+    for name, rows in {**ROWS, **(tables or {})}.items():
+        if name != "documents":
+            evidence.write(folder, name, table(name, rows).to_batches())
+            continue
+        for part, some in enumerate((rows[:2], rows[2:])):
+            path = folder / "documents" / evidence.PART_PATTERN.format(id=part)
+            dataset.write_shard(part, path, table(name, some).to_batches(), evidence.DOCUMENTS, row_group_bytes=1 << 20)
+    evidence.write_json(folder, evidence.COUNTS, {"web": {"é": 1}})
+    evidence.write_json(folder, evidence.STAGE_VERSIONS, {})
+    evidence.seal(folder)
