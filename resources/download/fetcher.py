@@ -129,7 +129,8 @@ class Fetcher:
         try:
             if wanted.local_path is not None and not self._settings.copy_local:
                 return local.verify(wanted)
-            if (path := self._cache.verified(wanted)) is not None:
+            path = self._cache.verified(wanted)
+            if path is not None and not self._cache.has_leftovers(wanted.sha256):
                 return path
             busy = "another process fetches it; waiting"
             with self._cache.lock(wanted.sha256, self._pause, lambda: self._progress.event(wanted.name, busy)):
@@ -140,6 +141,7 @@ class Fetcher:
     def _fetch_alone(self, wanted: Wanted, connections: Connections, resume_only: bool) -> Path:
         """Under the file's lock: what the one before may have brought is looked for first."""
         if (path := self._cache.verified(wanted)) is not None:
+            self._cache.remove_leftovers(wanted.sha256)
             return path
         if (final := self._cache.final(wanted.sha256)).exists():
             there = self._cache.quarantine(final, wanted.sha256, found := durable.sha256_of(final))

@@ -277,7 +277,7 @@ def test_a_body_that_goes_on_beyond_the_expected_size_is_stopped_at_once(tmp_pat
     with serving(CONTENT, [Answer(length=length, junk=b"!" * 1_000_000)]) as (server, url):
         with pytest.raises(CorruptDataError, match=f"more than {len(CONTENT)}"):
             fetcher(tmp_path).fetch_all([wanted(url, CONTENT)])
-    assert len(server.requests) == 1
+        assert len(server.requests) == 1
     assert names_in(tmp_path) == {f"quarantine/{sha256(CONTENT)}.found-{sha256(CONTENT)}"}
 
 
@@ -370,7 +370,7 @@ def test_the_budget_of_tries_ends_in_a_transient_error_that_names_the_last_failu
     with serving(CONTENT, [Answer(status=status)] * 9) as (server, url):
         with pytest.raises(TransientError, match=f"given up after 3 tries.*status {status}"):
             fetcher(tmp_path, max_tries=3).fetch_all([wanted(url, CONTENT)])
-    assert len(server.requests) == 3
+        assert len(server.requests) == 3
 
 
 def test_tries_that_make_progress_do_not_use_up_the_budget(tmp_path):
@@ -385,7 +385,7 @@ def test_an_answer_that_will_not_pass_is_told_at_once(tmp_path, status):
     with serving(CONTENT, [Answer(status=status)] * 9) as (server, url):
         with pytest.raises(ConfigError, match=f"the server answers {status}"):
             fetcher(tmp_path).fetch_all([wanted(url, CONTENT)])
-    assert len(server.requests) == 1
+        assert len(server.requests) == 1
 
 
 def test_a_connection_that_ends_before_the_status_is_tried_again(tmp_path):
@@ -420,7 +420,7 @@ def test_every_file_is_worked_on_and_the_first_failure_is_raised_with_the_others
             wanted(server.put("/bad", bad), some_bytes(10_000, "what the ledger says")),
             wanted(server.put("/good", good), good),
         ]
-        with pytest.raises(ConfigError, match="/missing.*404") as caught:
+        with pytest.raises(ConfigError, match=r"/missing.*404") as caught:
             fetcher(tmp_path, parallel_files=1).fetch_all(files)
         assert any("sha256" in note and "/bad" in note for note in caught.value.__notes__)
     assert (tmp_path / sha256(good)).read_bytes() == good
@@ -485,7 +485,7 @@ def test_resume_only_refuses_a_partial_file_that_cannot_be_trusted_and_leaves_it
 def test_resume_only_refuses_to_discard_what_is_here_when_the_file_changed(tmp_path):
     with serving(CONTENT, [Answer(drop_after=100_000), Answer(etag='"other"')]) as (_, url):
         give_up(tmp_path, url, CONTENT)
-        with pytest.raises(ConfigError, match="--resume-only.*the file changed on the server"):
+        with pytest.raises(ConfigError, match=r"--resume-only.*the file changed on the server"):
             fetcher(tmp_path).fetch_all([wanted(url, CONTENT)], resume_only=True)
     assert (tmp_path / f"{sha256(CONTENT)}.partial").stat().st_size == 100_000
 
@@ -523,7 +523,7 @@ def test_a_flipped_byte_falls_back_to_the_previous_pair_or_to_zero(tmp_path, at,
 def test_a_byte_the_disk_changes_during_the_fetch_is_found_before_the_file_gets_its_name(tmp_path):
     part, memory = tmp_path / f"{sha256(CONTENT)}.partial", Remembered()
 
-    def flip_a_byte(seconds: float) -> None:
+    def flip_a_byte(_: float) -> None:
         data = bytearray(part.read_bytes())
         data[10] ^= 1
         part.write_bytes(data)
