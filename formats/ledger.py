@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -187,6 +188,26 @@ def read(path: Path) -> list[LedgerRow]:
 def violations(path: Path) -> list[Violation]:
     """Everything wrong in the file, by line."""
     return scan(path)[1]
+
+
+def find(path: Path, source: str) -> dict[str, Any]:
+    """The JSON value of a source's row as it stands, which may break rules: the blocking checks say which.
+
+    Raises ConfigError where the ledger has no such row, or two.
+    """
+    data, unreadable = _read_bytes(path)
+    if unreadable:
+        raise ConfigError(str(unreadable))
+    found = []
+    for _, line in _lines(data):
+        with suppress(_BadLine):
+            value, _ = _parse(line)
+            if isinstance(value, dict) and value.get("source_id") == source:
+                found.append(value)
+    if len(found) != 1:
+        todo = "leave one" if found else f"add it with: corpus ledger add {source} …"
+        raise ConfigError(f"{path.name}: {len(found)} rows of source {source}, expected 1; {todo}")
+    return found[0]
 
 
 def append(path: Path, row: LedgerRow) -> None:

@@ -46,11 +46,10 @@ def ranks(build: Build, pairs: list[Pair]) -> Output:
             for shard in shards:
                 per_shard[shard] = {"source": number, "source_rank": pair.row.source_rank, "shard": shard}
         still_in = build.engine.map_batches(
-            dataset.concat(measured),
+            dataset.concat(measured).select("k", "doc_id", "crawl_date", "exact_digest", "quality", "lang"),
             Task(f"{_STAGES}.keeper_order:entries", per_shard=per_shard),
             Dest(folder / "entries", keeper_order.ENTRIES),
-            sides=(dataset.concat(decided),),
-            columns=("k", "doc_id", "crawl_date", "exact_digest", "quality", "lang"),
+            sides=(dataset.concat(decided).select("k", "verdict"),),
         )
         ranked = build.engine.sort_reduce(
             still_in,

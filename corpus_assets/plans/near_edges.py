@@ -53,7 +53,7 @@ def _candidates(engine: Engine, signed: Dataset, ranked: Dataset, near: NearRule
             {"bands": near.bands, "rows": near.rows, "parts_per_band": buckets_for(ranked.rows)},
         ),
         Dest(folder / "bands", near_duplicates.BAND_ROWS),
-        sides=(ranked,),
+        sides=(ranked.select("k", "rank", "exact_keeper"),),
     )
     met = engine.sort_reduce(
         banded,
@@ -106,11 +106,10 @@ def _verified(
         keys=("k",),
     )
     sets = engine.map_batches(
-        texts,
+        texts.select("k", "text"),
         Task(f"{stage}:shingles_of_participants", {"shingle": near.shingle, **spread}),
         Dest(folder / "sets", verify_pairs.MEETINGS),
         sides=(participants,),
-        columns=("k", "text"),
     )
     waiting = engine.map_batches(
         candidates, Task(f"{stage}:waiting_pairs", spread), Dest(folder / "waiting", verify_pairs.MEETINGS)

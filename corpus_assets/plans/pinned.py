@@ -1,6 +1,5 @@
 """What a build is about: a version with its config, and a pair with the ledger row as this version pins it."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ from corpus_assets.validation import corpus_config as config_files
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import canonical, durable, ledger
 from formats.corpus_config import CorpusConfig
-from formats.errors import ConfigError
+from formats.errors import ConfigError, PublishedError
 from formats.layout import Layout
 from formats.ledger import LedgerRow
 from formats.naming import PairKey, VersionKey
@@ -64,47 +63,43 @@ def load_version(layout: Layout, key: VersionKey) -> Version:
     return Version(key, config_files.load(layout.config(key), key))
 
 
-def ledger_row(layout: Layout, source: str) -> LedgerRow:
-    """The source's row in today's ledger. Raises ConfigError when there is none or the ledger is not valid."""
-    for row in ledger.read(layout.ledger):
-        if row.source_id == source:
-            return row
-    raise ConfigError(f"{layout.ledger}: no row has source_id {source!r}; add one with: corpus ledger add {source} …")
+def pin_row(layout: Layout, pair: PairKey) -> Any:
+    """Pin today's ledger row for this version, as it stands: the checks on it say what is wrong, in words.
 
-
-def pin_row(layout: Layout, pair: PairKey) -> LedgerRow:
-    """Pin today's ledger row for this version; a published version keeps the row it was published with.
-
-    The row is pinned as it stands, allowed or not: the checks on it say what is wrong, in words.
+    A published version keeps the row it was published with. Raises PublishedError when today's is another one.
     """
-    row = ledger_row(layout, pair.source)
-    durable.write_file(layout.pinned_row(pair), canonical.to_bytes(ledger.to_json(row)) + b"\n")
-    return row
-
-
-def pinned_row(layout: Layout, pair: PairKey) -> LedgerRow:
-    """The row as pinned. Raises ConfigError when it was not pinned yet."""
+    value = ledger.find(layout.ledger, pair.source)
     path = layout.pinned_row(pair)
-    try:
-        document: Any = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise ConfigError(f"ledger_entry of {pair} is not materialized; materialize ledger_entry first") from None
-    return ledger.from_json(document)
+    if layout.lock(pair.version).exists() and path.exists() and durable.json_of(path) != value:
+        raise PublishedError(
+            f"{layout.ledger}: the row of {pair.source} changed since {pair.version} was published with it; a published "
+            f"version is immutable: make a new version for the new row, or restore the old row"
+        )
+    durable.write_file(path, canonical.to_bytes(value) + b"\n")
+    return value
+
+
+def pinned_value(layout: Layout, pair: PairKey) -> Any:
+    """The row as pinned, right or wrong. Raises ConfigError when it was not pinned yet."""
+    path = layout.pinned_row(pair)
+    if not path.exists():
+        raise ConfigError(f"ledger_entry of {pair} is not materialized; materialize ledger_entry first")
+    return durable.json_of(path)
 
 
 def load_pair(layout: Layout, key: PairKey) -> Pair:
-    """The pair with its pinned row. Raises ConfigError when the config does not name the source, or nothing is pinned."""
+    """The pair with its pinned row. Raises ConfigError when the config does not name the source, when nothing is pinned,
+    and when the version may not use the row: a stage that is materialized alone refuses by itself.
+    """
     version = load_version(layout, key.version)
     if key.source not in version.config.sources:
         raise ConfigError(f"{layout.config(key.version)}: source {key.source!r} is not among sources; add it there")
-    return Pair(key, version, pinned_row(layout, key))
+    value = pinned_value(layout, key)
+    if refused := check_row_for_version(value, version.config):
+        raise ConfigError("\n".join(refused))
+    return Pair(key, version, ledger.from_json(value))
 
 
 def load_pairs(layout: Layout, key: VersionKey) -> list[Pair]:
     """All pairs of a version, in the order of their sources' names."""
     return [load_pair(layout, pair) for pair in load_version(layout, key).pairs]
-
-
-def refusals(pair: Pair) -> list[str]:
-    """Why this version may not use this source, in words; empty when it may."""
-    return check_row_for_version(pair.row, pair.config)

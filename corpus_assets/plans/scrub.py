@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pyarrow.compute as pc
+
 from corpus_assets.plans.clusters import dedup_clusters, of_source
 from corpus_assets.plans.eval_index import eval_index
 from corpus_assets.plans.keepers import shards_of
@@ -9,8 +11,9 @@ from corpus_assets.plans.pinned import Build, Pair
 from corpus_assets.plans.source_stages import documents
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import decontaminate, scrub_documents, survivors
+from formats import dataset
 from formats.dataset import Dataset
-from formats.stage_tables import SCRUBBED
+from formats.stage_tables import PII_KINDS, SCRUBBED
 from resources.engines.contract import Dest, Task
 
 
@@ -35,11 +38,17 @@ def scrubbed_docs(build: Build, pairs: list[Pair], pair: Pair) -> Output:
     )
 
     def make(folder: Path) -> Dataset:
-        task = Task(
-            "corpus_assets.stages.scrub_documents:scrub_kept", {"index_path": str(index.path), **settings}
-        )
-        return build.engine.map_batches(
-            texts, task, Dest(folder, SCRUBBED), sides=(decided,), columns=("k", "text")
-        )
+        task = Task("corpus_assets.stages.scrub_documents:scrub_kept", {"index_path": str(index.path), **settings})
+        kept = decided.select("k", "verdict")
+        return build.engine.map_batches(texts.select("k", "text"), task, Dest(folder, SCRUBBED), sides=(kept,))
 
     return Output(build.layout, ident, SCRUBBED, make, str(pair))
+
+
+def pii_counts(scrubbed: Dataset) -> dict[str, int]:
+    """Replacements by kind in one source's scrubbed documents."""
+    counts = dict.fromkeys(PII_KINDS, 0)
+    for batch in dataset.read(scrubbed, columns=[f"pii_{kind}" for kind in PII_KINDS]):
+        for kind in PII_KINDS:
+            counts[kind] += pc.sum(batch.column(f"pii_{kind}")).as_py() or 0
+    return counts

@@ -39,9 +39,7 @@ def documents(build: Build, pair: Pair) -> Output:
         for part in raw.shards:
             per_shard[part.id] = {"raw_part": part.id, "first_k": first_k}
             first_k += part.rows
-        task = Task(
-            f"{_STAGES}.normalize_documents:normalize_documents", {"source_id": pair.row.source_id}, per_shard
-        )
+        task = Task(f"{_STAGES}.normalize_documents:normalize_documents", {"source_id": pair.row.source_id}, per_shard)
         return build.engine.map_batches(raw, task, Dest(folder, DOCUMENTS))
 
     return Output(build.layout, ident, DOCUMENTS, make, str(pair))
@@ -103,9 +101,10 @@ def _source_duplicates(build: Build, source: Dataset, folder: Path) -> Dataset:
         {"num_buckets": buckets_for(source.rows)},
         {shard.id: {"part": shard.id} for shard in source.shards},
     )
-    columns = ("exact_digest", "crawl_date", "k")
     rows = build.engine.map_batches(
-        source, task, Dest(folder / "digests", exact_duplicates.DIGEST_ROWS), columns=columns
+        source.select("k", "crawl_date", "exact_digest"),
+        task,
+        Dest(folder / "digests", exact_duplicates.DIGEST_ROWS),
     )
     found = build.engine.sort_reduce(
         rows,
@@ -127,7 +126,7 @@ def signatures(build: Build, pair: Pair) -> Output:
     """SIGNATURES of the documents still in."""
     source, verdict = documents(build, pair).open(), verdicts(build, pair).open()
     near = pair.config.dedup.near
-    settings = {"shingle": near.shingle, "num_perm": near.num_perm, "seed": near.seed}
+    settings = {"shingle": near.shingle, "seed": near.seed}
     ident = identity(
         "minhash_signatures",
         f"{sign_documents.CODE_VERSION}.{survivors.CODE_VERSION}",
@@ -138,8 +137,7 @@ def signatures(build: Build, pair: Pair) -> Output:
 
     def make(folder: Path) -> Dataset:
         task = Task(f"{_STAGES}.sign_documents:sign_kept", settings)
-        return build.engine.map_batches(
-            source, task, Dest(folder, SIGNATURES), sides=(verdict,), columns=("k", "text")
-        )
+        kept = verdict.select("k", "verdict")
+        return build.engine.map_batches(source.select("k", "text"), task, Dest(folder, SIGNATURES), sides=(kept,))
 
     return Output(build.layout, ident, SIGNATURES, make, str(pair))

@@ -1,5 +1,8 @@
 """Which documents repeat a protected item of an eval set: one shared n-gram is enough (design section 4)."""
 
+from functools import cache
+from pathlib import Path
+
 import pyarrow as pa
 
 from corpus_assets.kernels.ngram_match import EvalIndex, match
@@ -10,6 +13,12 @@ LIBRARIES = ("pyarrow", "unicodedata2")
 
 HITS = pa.schema([SCRUBBED.field(name) for name in ("eval_set", "eval_item", "span_start", "span_end")])
 """Null in every column: the document is clean. The span is in code points of the text, the end exclusive."""
+
+
+@cache
+def stored_index(path: str) -> EvalIndex:
+    """The index in a file named by its identity, read once a process."""
+    return EvalIndex.from_bytes(Path(path).read_bytes(), path)
 
 
 def decontaminate(batch: pa.RecordBatch, index: EvalIndex) -> pa.RecordBatch:

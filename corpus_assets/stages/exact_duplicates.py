@@ -78,7 +78,9 @@ def source_duplicates(_bucket: int, batches: Iterator[pa.RecordBatch]) -> Iterat
     for batch in batches:
         k = column(batch, "k")
         keeper = runs.first_values(batch.column("exact_digest"), k)
-        rows = pa.RecordBatch.from_arrays([batch.column("part"), batch.column("k"), pa.array(keeper)], schema=SOURCE_DUPLICATES)
+        rows = pa.RecordBatch.from_arrays(
+            [batch.column("part"), batch.column("k"), pa.array(keeper)], schema=SOURCE_DUPLICATES
+        )
         yield rows.filter(pa.array(keeper != k))
 
 

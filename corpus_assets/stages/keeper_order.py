@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus_assets.stages.exact_duplicates import Runs, digest_bucket
-from corpus_assets.stages.side_rows import column, rows_of, take_or_null
-from formats.reasons import Reason
+from corpus_assets.stages.side_rows import column, kept_among
 
 CODE_VERSION = "1"
 
@@ -56,8 +55,7 @@ RANKS = _schema(
 
 def entries(batch: pa.RecordBatch, verdicts: pa.Table, *, source: int, source_rank: int, shard: int) -> pa.RecordBatch:
     """SIGNALS rows -> those still in, with what orders them. A document without a quality score counts as 0."""
-    verdict = take_or_null(verdicts, "verdict", rows_of(batch, verdicts))
-    batch = batch.filter(pc.equal(verdict, pa.scalar(Reason.KEPT.value, pa.large_string())))
+    batch = batch.take(pa.array(kept_among(batch, verdicts)))
     n = batch.num_rows
     columns = {
         "bucket": pa.array(np.zeros(n, np.int32)),

@@ -4,7 +4,7 @@ Bands are sorted, not hashed into an index: rows of one bucket come together as 
 in the corpus. A rank is a document's place in keeper order (stages.keeper_order).
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -26,10 +26,8 @@ PAIRS = pa.schema(
 """a < b in keeper order; band_bucket says where the two met, so that the sort meets no equal rows."""
 
 
-def band_rows(
-    batch: pa.RecordBatch, ranks: pa.Table, *, bands: int, rows: int, parts_per_band: int
-) -> pa.RecordBatch:
-    """SIGNATURES rows -> one row a band for each document that is no exact duplicate. Bucket = band and part of the key."""
+def band_rows(batch: pa.RecordBatch, ranks: pa.Table, *, bands: int, rows: int, parts_per_band: int) -> pa.RecordBatch:
+    """SIGNATURES rows -> one row a band for each document that is no exact duplicate."""
     at = rows_of(batch, ranks)
     rank, keeper = column(ranks, "rank"), column(ranks, "exact_keeper")
     stays = np.flatnonzero((at >= 0) & (rank[at] == keeper[at])) if len(rank) else np.zeros(0, np.int64)
@@ -47,7 +45,7 @@ def band_rows(
 
 def candidate_pairs(
     bucket: int, batches: Iterator[pa.RecordBatch], *, max_bucket: int, hot_keepers: int, num_buckets: int
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch, None, dict[str, int]]:
     """BAND_ROWS sorted by (key, rank) -> PAIRS. Returns the notes `pairs_skipped` and `hot_buckets`."""
     pairs = CandidatePairs(max_bucket, hot_keepers)
     for batch in batches:

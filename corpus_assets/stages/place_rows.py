@@ -18,8 +18,12 @@ def _schema(*columns: tuple[str, pa.DataType]) -> pa.Schema:
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns])
 
 
-IDS = _schema(("bucket", pa.int32()), ("id", pa.large_string()), ("root", pa.int64()), ("shard", pa.int32()), ("k", pa.int64()))
-NUMBERED = _schema(("bucket", pa.int32()), ("root", pa.int64()), ("row", pa.int64()), ("shard", pa.int32()), ("k", pa.int64()))
+IDS = _schema(
+    ("bucket", pa.int32()), ("id", pa.large_string()), ("root", pa.int64()), ("shard", pa.int32()), ("k", pa.int64())
+)
+NUMBERED = _schema(
+    ("bucket", pa.int32()), ("root", pa.int64()), ("row", pa.int64()), ("shard", pa.int32()), ("k", pa.int64())
+)
 PLACED = _schema(("shard", pa.int32()), ("k", pa.int64()), ("row", pa.int64()), ("cluster", pa.int64()))
 """A published row: its number in output order, and the smallest row number of its cluster."""
 
@@ -32,7 +36,8 @@ OUTPUT = pa.schema([
 
 def make_ids(source_id: str, k: pa.Array) -> pa.Array:
     """`<source_id>:<k>` as large_string."""
-    return pc.binary_join_element_wise(source_id, pc.cast(k, pa.large_string()), ":")
+    name, colon = pa.scalar(source_id, pa.large_string()), pa.scalar(":", pa.large_string())
+    return pc.binary_join_element_wise(name, pc.cast(k, pa.large_string()), colon)
 
 
 def ids(

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus_assets.stages import scrub_pii, split_documents
+from corpus_assets.stages.decontaminate import decontaminate, stored_index
 from corpus_assets.stages.scrub_pii import scrub
+from corpus_assets.stages.side_rows import kept_among
 from corpus_assets.stages.split_documents import split_of_digests
 from formats.reasons import Reason
 from formats.stage_tables import SCRUBBED, SHA256
@@ -50,6 +52,23 @@ def scrub_documents(
         split_of_digests(sha256, val_permille),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SCRUBBED)
+
+
+def scrub_kept(
+    batch: pa.RecordBatch,
+    decided: pa.Table,
+    *,
+    index_path: str,
+    ips: Literal["public", "all"],
+    phone_regions: Sequence[str],
+    code: bool,
+    val_permille: int,
+) -> pa.RecordBatch:
+    """DOCUMENTS rows (k, text) -> SCRUBBED rows of those that dedup kept, decontaminated before they are scrubbed."""
+    kept = batch.take(pa.array(kept_among(batch, decided)))
+    hits = decontaminate(kept, stored_index(index_path))
+    rows = pa.RecordBatch.from_arrays([*kept.columns, *hits.columns], [*kept.schema.names, *hits.schema.names])
+    return scrub_documents(rows, ips=ips, phone_regions=phone_regions, code=code, val_permille=val_permille)
 
 
 def _word(value: str) -> pa.Scalar:

@@ -2,11 +2,18 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from formats.reasons import Reason
 
 
 def column(table: pa.Table | pa.RecordBatch, name: str) -> np.ndarray:
     """A column without nulls as a numpy array."""
-    return table.column(name).to_numpy() if isinstance(table, pa.Table) else table.column(name).to_numpy(zero_copy_only=False)
+    return (
+        table.column(name).to_numpy()
+        if isinstance(table, pa.Table)
+        else table.column(name).to_numpy(zero_copy_only=False)
+    )
 
 
 def rows_of(batch: pa.RecordBatch, side: pa.Table) -> np.ndarray:
@@ -22,3 +29,10 @@ def take_or_null(side: pa.Table, name: str, at: np.ndarray) -> pa.Array:
     """The side's column at the given rows; null where the row is -1."""
     taken = side.column(name).take(pa.array(at, mask=at < 0))
     return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def kept_among(batch: pa.RecordBatch, side: pa.Table) -> np.ndarray:
+    """Indices of the rows whose `verdict` in the side is `kept`."""
+    verdict = take_or_null(side, "verdict", rows_of(batch, side))
+    kept = pc.fill_null(pc.equal(verdict, pa.scalar(Reason.KEPT.value, pa.large_string())), False)
+    return np.flatnonzero(kept.to_numpy(zero_copy_only=False))

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus_assets.kernels.minhash import SEED, SHINGLE, signatures
+from corpus_assets.stages.side_rows import kept_among
 from formats.stage_tables import SIGNATURE_BYTES, SIGNATURES
 
 CODE_VERSION = "1"
@@ -18,3 +19,9 @@ def sign_documents(batch: pa.RecordBatch, *, shingle: int = SHINGLE, seed: int =
     rows = [batch.column("k"), pa.array(num_shingles), signature]
     signed = pa.RecordBatch.from_arrays(rows, schema=SIGNATURES)
     return signed.filter(pc.greater(signed.column("n_shingles"), 0))
+
+
+def sign_kept(batch: pa.RecordBatch, verdicts: pa.Table, *, shingle: int, seed: int) -> pa.RecordBatch:
+    """DOCUMENTS rows -> SIGNATURES rows of those whose verdict is `kept`."""
+    kept = batch.take(pa.array(kept_among(batch, verdicts)))
+    return sign_documents(kept, shingle=shingle, seed=seed)

@@ -1,6 +1,5 @@
 """What dedup decided for each document that entered it: its cluster, and whether it stays."""
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -48,20 +47,7 @@ def survivors(batch: pa.RecordBatch, decisions: pa.Table, *, source_id: str) -> 
     columns |= {name: batch.column(name) for name in ("k", "rank", "lang")}
     columns["root"] = pc.coalesce(take_or_null(decisions, "root", at), batch.column("rank"))
     columns["verdict"] = pc.fill_null(take_or_null(decisions, "verdict", at), kept)
-    columns["cluster_id"] = pc.coalesce(take_or_null(decisions, "cluster_id", at), make_ids(source_id, batch.column("k")))
+    columns["cluster_id"] = pc.coalesce(
+        take_or_null(decisions, "cluster_id", at), make_ids(source_id, batch.column("k"))
+    )
     return pa.RecordBatch.from_arrays([columns[name] for name in SURVIVORS.names], schema=SURVIVORS)
-
-
-def keep_rows(batch: pa.RecordBatch, survivors: pa.Table) -> pa.RecordBatch:
-    """The rows of a batch whose documents dedup kept."""
-    at = rows_of(batch, survivors)
-    verdict = take_or_null(survivors, "verdict", at)
-    stays = pc.fill_null(pc.equal(verdict, pa.scalar(Reason.KEPT.value, pa.large_string())), False)
-    return batch.filter(stays)
-
-
-def kept_among(batch: pa.RecordBatch, verdicts: pa.Table) -> np.ndarray:
-    """Indices of the rows whose filter verdict is `kept`."""
-    verdict = take_or_null(verdicts, "verdict", rows_of(batch, verdicts))
-    kept = pc.fill_null(pc.equal(verdict, pa.scalar(Reason.KEPT.value, pa.large_string())), False)
-    return np.flatnonzero(kept.to_numpy(zero_copy_only=False))

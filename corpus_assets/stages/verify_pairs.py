@@ -31,7 +31,9 @@ PLACES = pa.schema(
         pa.field("k", pa.int64()),
     ]
 )
-PARTICIPANTS = pa.schema([pa.field(n, t, nullable=False) for n, t in (("shard", pa.int32()), ("k", pa.int64()), ("rank", pa.int64()))])
+PARTICIPANTS = pa.schema(
+    [pa.field(n, t, nullable=False) for n, t in (("shard", pa.int32()), ("k", pa.int64()), ("rank", pa.int64()))]
+)
 MEETINGS = pa.schema(
     [
         pa.field("bucket", pa.int32(), nullable=False),
@@ -114,7 +116,9 @@ def _meet(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, p
         last = np.cumsum(is_document)  # index into sets of the latest document at or before each row
         pair = np.flatnonzero(~is_document)
         if (owner[last[pair]] != rank[pair]).any():
-            raise NotConvergedError("a pair waits at a document whose shingles did not arrive; delete the work folder of dedup_clusters and build again")
+            raise NotConvergedError(
+                "a pair waits at a document whose shingles did not arrive; delete the work folder of dedup_clusters and build again"
+            )
         own = pc.binary_length(batch.column("shingles")).to_numpy()
         sizes = own[pair] + pc.binary_length(sets).to_numpy()[last[pair]]
         for piece in _pieces(sizes):

@@ -1,0 +1,73 @@
+"""Alerts: a failed run, or a check that did not pass in a run that went on, goes to the webhook. Running by default.
+
+Two sensors, since a warning and a non-blocking error leave their run a success.
+"""
+
+from typing import Any
+
+import dagster as dg
+
+from resources.webhook import Webhook
+
+
+def failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, Any]]:
+    """The check evaluations of a run that did not pass, in their order."""
+    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION).records
+    found = []
+    for record in records:
+        event = record.event_log_entry.dagster_event
+        evaluation: Any = event.event_specific_data if event else None
+        if evaluation is not None and not evaluation.passed:
+            found.append(
+                {
+                    "asset": evaluation.asset_key.to_user_string(),
+                    "check": evaluation.check_name,
+                    "partition": evaluation.partition,
+                    "severity": evaluation.severity.value,
+                    "blocking": evaluation.blocking,
+                    "description": evaluation.description,
+                }
+            )
+    return found
+
+
+def alert(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
+    """Post the run when it failed or a check of it did not pass."""
+    run = context.dagster_run
+    found = failed_checks(context.instance, run.run_id)
+    failed = run.status == dg.DagsterRunStatus.FAILURE
+    if not (found or failed):
+        return
+    message = context.dagster_event.message if failed else None
+    posted = webhook.post(
+        {
+            "run_id": run.run_id,
+            "run_path": f"/runs/{run.run_id}",
+            "status": run.status.value,
+            "partition": run.tags.get("dagster/partition"),
+            "message": message,
+            "failed_checks": found,
+        }
+    )
+    context.log.info(f"{len(found)} failed checks, posted: {posted}")
+
+
+@dg.run_failure_sensor(
+    monitor_all_code_locations=True,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=10,
+)
+def alert_on_failed_runs(context: dg.RunFailureSensorContext, webhook: Webhook) -> None:
+    """Tells of every run that failed, with the checks that stopped it."""
+    alert(context, webhook)
+
+
+@dg.run_status_sensor(
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    monitor_all_code_locations=True,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=10,
+)
+def alert_on_failed_checks(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
+    """Tells of checks that did not pass in runs that succeeded: warnings and errors that do not block."""
+    alert(context, webhook)

@@ -1,0 +1,53 @@
+"""`corpus up [--build VERSION]`: the Dagster UI on this corpus, after a build if one is asked for."""
+
+import argparse
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from corpus_assets.commands.build import PROJECT, build, prepare_environment
+from formats.errors import ConfigError
+from formats.naming import VersionKey
+
+HOST, PORT = "127.0.0.1", 3000
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add `up` to the command line."""
+    parser = subparsers.add_parser("up", help="show the corpus in the Dagster UI")
+    parser.set_defaults(run=run)
+    parser.add_argument("--build", metavar="VERSION", help="build this version first")
+    parser.add_argument("--host", default=HOST, help=f"default: {HOST}, reachable from this machine alone")
+    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Does not return while the UI runs. Raises ConfigError when the port is taken, before a build begins."""
+    check_port(args.host, args.port)
+    if args.build:
+        failed = build(args.layout, VersionKey.parse(args.build))
+        if failed:
+            return failed
+    prepare_environment(args.layout)
+    beside_python = Path(sys.executable).with_name("dagster")
+    dagster = str(beside_python) if beside_python.exists() else shutil.which("dagster")
+    if not dagster:
+        raise ConfigError("the dagster command is not installed in this environment; install the project again")
+    print(f"The UI is at http://{args.host}:{args.port} (Ctrl-C ends it)", flush=True)
+    workspace = str(PROJECT / "workspace.yaml")
+    os.execv(dagster, [dagster, "dev", "-w", workspace, "-h", args.host, "-p", str(args.port)])
+
+
+def check_port(host: str, port: int) -> None:
+    """Raises ConfigError when something listens there already: the UI would fail while its daemon goes on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ConfigError(
+                f"{host}:{port}: {error.strerror}; end what listens there, or take another --port"
+            ) from None

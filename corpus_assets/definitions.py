@@ -1,0 +1,50 @@
+"""The only place where assets, checks, sensors and resources meet."""
+
+import dagster as dg
+
+from corpus_assets import (
+    alerts,
+    datasheet,
+    dedup_clusters,
+    doc_signals,
+    filtered_docs,
+    inputs,
+    ledger_entry,
+    minhash_signatures,
+    raw_fetch,
+    scrubbed_docs,
+    shards,
+)
+from corpus_assets.checks import ledger as ledger_checks
+from corpus_assets.checks import published as published_checks
+from corpus_assets.checks import sources as source_checks
+from resources.engine import EngineResource
+from resources.fetcher import FetcherResource
+from resources.store import Store
+from resources.webhook import Webhook
+
+ASSETS = [
+    inputs,
+    ledger_entry,
+    raw_fetch,
+    doc_signals,
+    filtered_docs,
+    minhash_signatures,
+    dedup_clusters,
+    scrubbed_docs,
+    shards,
+    datasheet,
+]
+
+defs = dg.Definitions(
+    assets=dg.load_assets_from_modules(ASSETS),
+    asset_checks=dg.load_asset_checks_from_modules([ledger_checks, source_checks, published_checks]),
+    sensors=[alerts.alert_on_failed_runs, alerts.alert_on_failed_checks],
+    resources={
+        "store": Store.of_environment(),
+        "engine": EngineResource(),
+        "fetcher": FetcherResource(),
+        "webhook": Webhook.of_environment(),
+    },
+    executor=dg.in_process_executor,
+)

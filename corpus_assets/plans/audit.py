@@ -1,0 +1,238 @@
+"""Audits: what is stored, read back and held against its promises. Each says what it found in words and figures."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.plans import evidence as evidence_plan
+from corpus_assets.plans import raw_set as raw_sets
+from corpus_assets.plans.clusters import dedup_clusters, of_source
+from corpus_assets.plans.funnel import verdict_counts
+from corpus_assets.plans.keepers import shards_of
+from corpus_assets.plans.pinned import Build, Pair, Version, load_pairs, load_version, pinned_value
+from corpus_assets.plans.scrub import scrubbed_docs
+from corpus_assets.plans.source_stages import documents, signals, verdicts
+from corpus_assets.validation import corpus_config
+from corpus_assets.validation.ledger import ROW_CHECKS
+from formats import corpus_manifest, corpus_shard, dataset, durable, ledger
+from formats import evidence as evidence_files
+from formats.errors import ConfigError, CorruptDataError
+from formats.layout import Layout
+from formats.naming import PairKey, VersionKey
+from formats.reasons import RULE_BY_REASON, Reason
+
+MIN_RETENTION = 0.1
+MAX_RETENTION_LOSS = 0.1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether a promise holds, in words a person understands, with the figures behind them."""
+
+    passed: bool
+    words: str
+    figures: Mapping[str, int | float | str] = field(default_factory=dict)
+
+
+def ledger_rule(layout: Layout, key: PairKey, rule: str) -> Finding:
+    """One of the rules that a pinned ledger row must hold (validation.ledger.ROW_CHECKS)."""
+    value = pinned_value(layout, key)
+    wrong = ROW_CHECKS[rule](value, load_version(layout, key.version).config)
+    licence = str(value.get("license_spdx")) if isinstance(value, dict) else "none"
+    return Finding(not wrong, "; ".join(wrong) or "holds", {"license": licence, "violations": len(wrong)})
+
+
+def unchanged_in_ledger(layout: Layout, key: PairKey) -> Finding:
+    """Whether the ledger of today has the row that the version pinned."""
+    try:
+        today = ledger.find(layout.ledger, key.source)
+    except ConfigError as error:
+        return Finding(False, str(error))
+    pinned = pinned_value(layout, key)
+    changed = sorted(name for name in {*today, *pinned} if today.get(name) != pinned.get(name))
+    words = f"the ledger's row changed since it was pinned: {', '.join(changed)}" if changed else "same row as pinned"
+    return Finding(not changed, words, {"changed_fields": len(changed)})
+
+
+def records_accounted_for(layout: Layout, pair: Pair) -> Finding:
+    """Records = documents + rejects in every file of the raw set; every part reads back with its hash and rows."""
+    raw = raw_sets.find_raw_set(layout, pair.row)
+    read = sum(batch.num_rows for batch in dataset.read(raw.as_dataset()))
+    records, rejects = sum(file.records for file in raw.files), sum(file.rejects for file in raw.files)
+    listed = {(file.url, file.sha256) for file in pair.row.files}
+    missing = listed - {(file.url, file.sha256) for file in raw.files}
+    passed = records == read + rejects and not missing
+    words = f"{records} records = {read} documents + {rejects} rejects"
+    if missing:
+        words += f"; {len(missing)} files of the ledger row are not in the raw set, such as {sorted(missing)[0][0]}"
+    return Finding(passed, words, {"records": records, "documents": read, "rejects": rejects, "files": len(raw.files)})
+
+
+def documents_conserved(build: Build, pair: Pair) -> Finding:
+    """As many documents in each stage of the source as in its raw set, and a verdict for each."""
+    raw = raw_sets.find_raw_set(build.layout, pair.row).documents
+    rows = {
+        "documents": documents(build, pair).open().rows,
+        "signals": signals(build, pair).open().rows,
+    }
+    counts = verdict_counts(verdicts(build, pair).open())
+    rows["verdicts"] = sum(counts.values())
+    passed = all(n == raw for n in rows.values())
+    kept = counts[Reason.KEPT.value]
+    words = f"{raw} raw documents, {rows['verdicts']} verdicts: {kept} kept + {rows['verdicts'] - kept} dropped"
+    return Finding(passed, words, {"raw": raw, **rows, "kept": kept})
+
+
+def retention(build: Build, pair: Pair) -> Finding:
+    """The share of the source's documents that its filters keep."""
+    counts = verdict_counts(verdicts(build, pair).open())
+    total = sum(counts.values())
+    kept = counts[Reason.KEPT.value]
+    share = kept / total if total else 1.0
+    most = max(((n, why) for why, n in counts.items() if why != Reason.KEPT), default=(0, "nothing"))
+    words = f"{kept} of {total} documents kept ({share:.1%}); most go by {most[1]} ({most[0]})"
+    return Finding(share >= MIN_RETENTION, words, {"kept_ratio": share, "kept": kept})
+
+
+def survivors_conserved(build: Build, pairs: list[Pair], pair: Pair) -> Finding:
+    """Documents that passed the filters = those dedup decided on; those it kept = scrubbed + contaminated."""
+    passed_filters = verdict_counts(verdicts(build, pair).open())[Reason.KEPT.value]
+    decided = verdict_counts(
+        of_source(dedup_clusters(build, pairs).open(), shards_of(build, pairs)[pair.source_number])
+    )
+    scrubbed = verdict_counts(scrubbed_docs(build, pairs, pair).open())
+    entered, kept = sum(decided.values()), decided[Reason.KEPT.value]
+    out = sum(scrubbed.values())
+    words = f"{passed_filters} passed the filters, {entered} entered dedup, {kept} stayed, {out} came out of scrubbing"
+    figures = {"passed_filters": passed_filters, "kept_by_dedup": kept, "scrubbed": out}
+    return Finding(passed_filters == entered and kept == out, words, figures)
+
+
+def manifest_hashes(layout: Layout, key: VersionKey) -> Finding:
+    """Lock = manifest; every shard has the hash, rows and columns that the manifest says."""
+    out = layout.version(key)
+    try:
+        digest = durable.check_lock(layout.lock(key), out / corpus_manifest.NAME_ON_DISK)
+        manifest = corpus_manifest.read(out)
+        for entry in manifest["shards"]:
+            rows = sum(batch.num_rows for batch in corpus_shard.read_shard(out, entry, columns=["n_chars"]))
+            if rows != entry["rows"]:
+                raise CorruptDataError(out / entry["name"], "rows", entry["rows"], rows, "restore it from a copy")
+        strangers = {path.name for path in out.iterdir()} - {entry["name"] for entry in manifest["shards"]}
+        if extra := strangers - {corpus_manifest.NAME_ON_DISK}:
+            raise CorruptDataError(out, "files", "shards and manifest alone", sorted(extra), "remove the others")
+    except CorruptDataError as error:
+        return Finding(False, str(error))
+    return Finding(
+        True, f"{manifest['n_shards']} shards, {manifest['n_docs']} rows, sha256 {digest}", {"rows": manifest["n_docs"]}
+    )
+
+
+def rows_match_ledger(layout: Layout, key: VersionKey) -> Finding:
+    """Every published row names a source of the version and the licence of its pinned ledger row."""
+    rows = ledger.read(layout.evidence(key) / evidence_files.LEDGER_ROWS)
+    licences = {row.source_id: row.license_spdx for row in rows}
+    wrong: Counter[str] = Counter()
+    checked = 0
+    out = layout.version(key)
+    for entry in corpus_manifest.read(out)["shards"]:
+        for batch in corpus_shard.read_shard(out, entry, columns=["source_id", "license_spdx"]):
+            checked += batch.num_rows
+            pairs = (
+                pa.Table.from_batches([batch]).group_by(["source_id", "license_spdx"]).aggregate([([], "count_all")])
+            )
+            for found in pairs.to_pylist():
+                source, licence = found["source_id"], found["license_spdx"]
+                if licences.get(source) != licence:
+                    wrong[f"{source}: {licence}, expected {licences.get(source, 'no such source')}"] += found[
+                        "count_all"
+                    ]
+    words = (
+        "; ".join(f"{n} rows of {what}" for what, n in wrong.items()) or f"all {checked} rows match their ledger rows"
+    )
+    return Finding(not wrong, words, {"rows": checked, "rows_at_fault": sum(wrong.values())})
+
+
+def version_conserved(layout: Layout, key: VersionKey) -> Finding:
+    """Raw documents = evidence rows = published + dropped by reason, counted anew from the evidence."""
+    folder = layout.evidence(key)
+    manifest = corpus_manifest.read(layout.version(key))
+    counts: Counter[str] = Counter()
+    for batch in evidence_files.read(folder, "documents", columns=["verdict"]):
+        counts.update({c["values"]: c["counts"] for c in pc.value_counts(batch.column("verdict")).to_pylist()})
+    files = pa.Table.from_batches(evidence_files.read(folder, "files"))
+    raw = pc.sum(files.column("documents")).as_py() or 0
+    kept = counts.pop(Reason.KEPT.value, 0)
+    by_filter: Counter[str] = Counter()
+    for reason, n in counts.items():
+        if reason in RULE_BY_REASON:
+            by_filter[RULE_BY_REASON[reason].filter] += n
+    dedup = manifest["dedup"]
+    same = {
+        "rows": kept == manifest["n_docs"],
+        "documents": raw == kept + sum(counts.values()),
+        "filters": all(by_filter.get(name, 0) == n for name, n in manifest["filters"].items()),
+        "filters, all": sum(by_filter.values()) == sum(manifest["filters"].values()),
+        "exact": counts[Reason.EXACT_DUPLICATE.value] == dedup["exact_dropped"],
+        "near": counts[Reason.NEAR_DUPLICATE.value] + counts[Reason.TRAIN_NEAR_VAL.value] == dedup["near_dropped"],
+        "contaminated": counts[Reason.CONTAMINATED.value] == dedup["decontaminated"],
+    }
+    broken = [name for name, holds in same.items() if not holds]
+    words = f"{raw} raw documents = {kept} published + {sum(counts.values())} dropped"
+    if broken:
+        words = f"counts of {', '.join(broken)} disagree with manifest or raw sets; " + words
+    return Finding(not broken, words, {"raw": raw, "published": kept, "dropped": sum(counts.values())})
+
+
+def retention_of_sources(layout: Layout, key: VersionKey) -> Finding:
+    """Per source the published share, against the version published before this one, by name."""
+    before = _version_before(layout, key)
+    if before is None:
+        return Finding(True, "no earlier version of the dataset is published")
+    now, then = _kept_ratios(layout, key), _kept_ratios(layout, before)
+    lost = {name: then[name] - now[name] for name in sorted(now.keys() & then.keys())}
+    worse = [f"{name} {then[name]:.1%} -> {now[name]:.1%}" for name, loss in lost.items() if loss > MAX_RETENTION_LOSS]
+    words = f"against {before}: " + ("; ".join(worse) or f"{len(lost)} common sources keep about the same share")
+    return Finding(
+        not worse, words, {"sources_worse": len(worse), "largest_loss_ratio": max(lost.values(), default=0.0)}
+    )
+
+
+def _version_before(layout: Layout, key: VersionKey) -> VersionKey | None:
+    earlier = [
+        other
+        for other in corpus_config.discover(layout)
+        if other.dataset == key.dataset and layout.lock(other).exists() and _natural(other) < _natural(key)
+    ]
+    return max(earlier, key=_natural, default=None)
+
+
+def _natural(key: VersionKey) -> list[tuple[int, str]]:
+    """Orders v2 before v10."""
+    digits, found, text = "", [], ""
+    for char in key.version + "-":
+        if char.isdigit():
+            digits += char
+            continue
+        if digits:
+            found.append((int(digits), text))
+            digits, text = "", ""
+        text += char
+    return [*found, (0, text)]
+
+
+def _kept_ratios(layout: Layout, key: VersionKey) -> dict[str, float]:
+    counts = durable.json_of(layout.evidence(key) / evidence_files.COUNTS)["sources"]
+    return {name: one["kept"] / one["documents"] for name, one in counts.items() if one["documents"]}
+
+
+def cluster_sizes(build: Build, version: Version) -> Finding:
+    """The largest cluster against max_cluster; how many there are of each size class."""
+    table = pa.Table.from_batches([evidence_plan.cluster_rows(build, load_pairs(build.layout, version.key))])
+    limit = version.config.dedup.near.max_cluster
+    largest = pc.max(table.column("size")).as_py() or 0
+    words = f"{table.num_rows} clusters of 2 or more, the largest of {largest}; max_cluster is {limit}"
+    return Finding(largest <= limit, words, {"clusters": table.num_rows, "largest": largest})

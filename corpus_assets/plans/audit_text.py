@@ -1,0 +1,141 @@
+"""Audits of the published texts: they are read from the shards and put through the rules again."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.kernels.bands import band_keys
+from corpus_assets.kernels.minhash import signatures
+from corpus_assets.kernels.ngram_match import EvalIndex, match
+from corpus_assets.kernels.shingles import is_edge, jaccard, shingle_sets
+from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.eval_index import build_index
+from corpus_assets.plans.pinned import load_version
+from corpus_assets.stages.scrub_pii import scrub
+from formats import corpus_manifest, corpus_shard, ledger
+from formats import evidence as evidence_files
+from formats.layout import Layout
+from formats.naming import VersionKey
+
+PII_ROWS_PER_SHARD = 2_000
+
+
+def _texts(layout: Layout, key: VersionKey, *columns: str) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """(shard, rows with large_string text) of the published version."""
+    out = layout.version(key)
+    for entry in corpus_manifest.read(out)["shards"]:
+        for batch in corpus_shard.read_shard(out, entry, columns=["id", "text", *columns]):
+            at = batch.schema.get_field_index("text")
+            yield entry["name"], batch.set_column(at, "text", batch.column("text").cast(pa.large_string()))
+
+
+def no_residual_pii(layout: Layout, key: VersionKey) -> Finding:
+    """Scrubs the first rows of each shard again, by the rules of each row's source."""
+    config = load_version(layout, key).config
+    rows = ledger.read(layout.evidence(key) / evidence_files.LEDGER_ROWS)
+    code = [row.source_id for row in rows if row.profile == "code"]
+    checked, found, first = 0, 0, ""
+    of_shard: Counter[str] = Counter()
+    for shard, batch in _texts(layout, key, "source_id"):
+        batch = batch.slice(0, max(0, PII_ROWS_PER_SHARD - of_shard[shard]))
+        of_shard[shard] += batch.num_rows
+        is_code = pc.is_in(batch.column("source_id"), pa.array(code, pa.string()))
+        for as_code in (True, False):
+            mine = batch.filter(is_code if as_code else pc.invert(is_code))
+            _, counts = scrub(
+                mine.column("text"), ips=config.pii.ips, phone_regions=config.pii.phone_regions, code=as_code
+            )
+            hits = np.sum([np.asarray(one) for one in counts.values()], axis=0)
+            checked += mine.num_rows
+            found += int(hits.sum())
+            if not first and hits.any():
+                first = mine.column("id")[int(np.flatnonzero(hits)[0])].as_py()
+    words = f"{checked} rows scrubbed again, {found} hits" + (f", the first in {first}" if first else "")
+    return Finding(found == 0, words, {"rows": checked, "hits": found})
+
+
+def no_contamination(layout: Layout, key: VersionKey) -> Finding:
+    """Matches every published row against the eval sets of the config, read anew."""
+    rules = load_version(layout, key).config.decontaminate
+    index, _ = build_index(layout, rules)
+    checked, hits, first = 0, 0, ""
+    for _, batch in _texts(layout, key):
+        item, _, _ = match(batch.column("text"), index)
+        checked += batch.num_rows
+        hits += int((item >= 0).sum())
+        if not first and (item >= 0).any():
+            first = batch.column("id")[int(np.flatnonzero(item >= 0)[0])].as_py()
+    words = f"{checked} rows against {_sequences(index)} protected sequences: {hits} hits"
+    return Finding(hits == 0, words + (f", the first in {first}" if first else ""), {"rows": checked, "hits": hits})
+
+
+def _sequences(index: EvalIndex) -> int:
+    return len(index.keys)
+
+
+def no_leakage(layout: Layout, key: VersionKey) -> Finding:
+    """Looks for train rows near a val row. Memory: the val rows' sets, a few thousandths of the corpus."""
+    near = load_version(layout, key).config.dedup.near
+    val_ids, val_sets, val_keys = [], [], []
+    for _, batch in _texts(layout, key, "split"):
+        val = batch.filter(pc.equal(batch.column("split"), "val"))
+        keys, stays = _keys(val, near.shingle, near.seed, near.bands, near.rows)
+        val_keys.append(keys)
+        val_ids += val.column("id").take(stays).to_pylist()
+        val_sets.append(shingle_sets(val.column("text").take(stays), near.shingle))
+    sets = pa.concat_arrays(val_sets) if val_sets else pa.array([], pa.large_binary())
+    owner, key_of = _by_key(np.concatenate(val_keys) if val_keys else np.zeros((0, near.bands), np.int64))
+    checked, leaks, first = 0, 0, ""
+    for _, batch in _texts(layout, key, "split"):
+        train = batch.filter(pc.equal(batch.column("split"), "train"))
+        keys, stays = _keys(train, near.shingle, near.seed, near.bands, near.rows)
+        train = train.take(stays)
+        checked += train.num_rows
+        row, val_row = _meetings(keys, key_of, owner)
+        if not len(row):
+            continue
+        mine = shingle_sets(train.column("text").take(pa.array(row)), near.shingle)
+        leak = is_edge(*jaccard(mine, sets.take(pa.array(val_row))), near.jaccard_millionths)
+        leaks += len(np.unique(row[leak]))
+        if not first and leak.any():
+            at = int(np.flatnonzero(leak)[0])
+            first = f"{train.column('id')[int(row[at])].as_py()} near {val_ids[int(val_row[at])]}"
+    words = f"{checked} train rows against {len(val_ids)} val rows: {leaks} near duplicates"
+    return Finding(leaks == 0, words + (f", such as {first}" if first else ""), {"train_rows": checked, "leaks": leaks})
+
+
+def _keys(batch: pa.RecordBatch, shingle: int, seed: int, bands: int, rows: int) -> tuple[np.ndarray, pa.Array]:
+    """Band keys of the rows with words, and which rows these are."""
+    signature, num_shingles = signatures(batch.column("text"), shingle=shingle, seed=seed)
+    stays = pa.array(np.flatnonzero(num_shingles > 0))
+    return band_keys(signature.take(stays), bands, rows), stays
+
+
+def _by_key(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(row, key with its band) of every band of every row, by key."""
+    tagged = _tagged(keys)
+    row = np.repeat(np.arange(len(keys)), keys.shape[1])
+    order = np.argsort(tagged.reshape(-1), kind="stable")
+    return row[order], tagged.reshape(-1)[order]
+
+
+def _tagged(keys: np.ndarray) -> np.ndarray:
+    """Keys of different bands never meet: the band goes into the low bits."""
+    bands = keys.shape[1]
+    return (keys // bands) * bands + np.arange(bands, dtype=np.int64)
+
+
+def _meetings(keys: np.ndarray, key_of: np.ndarray, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(train row, val row) of every pair that shares a band, each once."""
+    tagged = _tagged(keys).reshape(-1)
+    row = np.repeat(np.arange(len(keys)), keys.shape[1])
+    left, right = np.searchsorted(key_of, tagged, "left"), np.searchsorted(key_of, tagged, "right")
+    counts = right - left
+    met = np.repeat(row, counts)
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    val = owner[np.repeat(left, counts) + offsets]
+    pairs = np.unique(np.stack((met, val), axis=1), axis=0) if len(met) else np.zeros((0, 2), np.int64)
+    return pairs[:, 0], pairs[:, 1]

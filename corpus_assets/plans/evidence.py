@@ -1,0 +1,256 @@
+"""The evidence of a version: gathered from its stages, written beside the shards, sealed."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.plans import raw_set as raw_sets
+from corpus_assets.plans.clusters import dedup_clusters, find_clusters, read_edges
+from corpus_assets.plans.eval_index import eval_counts, eval_index
+from corpus_assets.plans.funnel import Funnel, count
+from corpus_assets.plans.keepers import ranks, shards_of
+from corpus_assets.plans.near_edges import edges
+from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.placement import placed_rows, scrubbed_version, withheld
+from corpus_assets.plans.source_stages import documents, filter_settings, signals, verdicts
+from corpus_assets.plans.work import Output, identity
+from corpus_assets.stages import document_evidence
+from corpus_assets.stages.side_rows import column
+from formats import canonical, dataset, durable, ledger
+from formats import evidence as evidence_files
+from formats.dataset import Dataset
+from formats.layout import Layout
+from formats.naming import VersionKey
+from formats.raw_set import RawSet
+from formats.reasons import Reason
+from resources.engines.contract import Dest, Task
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What will be published as evidence; `made_of` names every input, so equal ones need no second publication."""
+
+    outcomes: Dataset
+    funnel: Funnel
+    raw: list[RawSet]
+    made_of: dict[str, Any]
+
+
+def outcomes(build: Build, pairs: list[Pair]) -> Output:
+    """One evidence row a raw document of the version, cut like its documents."""
+    texts = dataset.concat([documents(build, pair).open() for pair in pairs])
+    sides = {
+        "doc_signals": dataset.concat([signals(build, pair).open() for pair in pairs]),
+        "filtered_docs": dataset.concat([verdicts(build, pair).open() for pair in pairs]),
+        "dedup_clusters": dedup_clusters(build, pairs).open(),
+        "scrubbed_docs": scrubbed_version(build, pairs),
+        "withheld": withheld(build, pairs).open(),
+        "placed_rows": placed_rows(build, pairs).open(),
+    }
+    ident = identity(
+        "outcomes",
+        document_evidence.CODE_VERSION,
+        settings={"shard_rows": pairs[0].config.shard_rows, "sources": [pair.row.source_id for pair in pairs]},
+        inputs={"documents": texts.digest, **{name: side.digest for name, side in sides.items()}},
+        libraries=("pyarrow", "numpy"),
+    )
+
+    def make(folder: Path) -> Dataset:
+        per_shard = {}
+        for pair, mine in zip(pairs, shards_of(build, pairs), strict=True):
+            sizes = [shard.rows for shard in texts.shards if shard.id in mine]
+            first_ks = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(int).tolist() if sizes else []
+            for shard in mine:
+                per_shard[shard] = {"source_id": pair.row.source_id, "first_ks": first_ks}
+        task = Task(
+            "corpus_assets.stages.document_evidence:document_evidence",
+            {"shard_rows": pairs[0].config.shard_rows},
+            per_shard,
+        )
+        without_text = texts.select(*(name for name in texts.schema.names if name != "text"))
+        scrubs = sides["scrubbed_docs"]
+        sides["scrubbed_docs"] = scrubs.select(*(name for name in scrubs.schema.names if name != "text"))
+        dest = Dest(folder, evidence_files.DOCUMENTS, name=evidence_files.PART_PATTERN)
+        return build.engine.map_batches(without_text, task, dest, sides=tuple(sides.values()))
+
+    return Output(build.layout, ident, evidence_files.DOCUMENTS, make, str(pairs[0].version))
+
+
+def gather(build: Build, pairs: list[Pair]) -> Evidence:
+    """Everything the evidence will hold, from stored stage outputs."""
+    withheld(build, pairs).make()
+    placed_rows(build, pairs).make()
+    told = outcomes(build, pairs)
+    rows = told.make()
+    raw = [raw_sets.find_raw_set(build.layout, pair.row) for pair in pairs]
+    made_of = {
+        "config_sha256": pairs[0].config.config_sha256,
+        "ledger_rows": {pair.row.source_id: pair.row.digest for pair in pairs},
+        "raw_sets": {one.source_id: one.digest for one in raw},
+        "outcomes": told.identity.as_json(),
+        "stages": _stage_identities(build, pairs),
+    }
+    return Evidence(rows, count(raw, rows), raw, made_of)
+
+
+def _stage_identities(build: Build, pairs: list[Pair]) -> dict[str, Any]:
+    """The identity of every stage that the version's bytes come from."""
+    by_source = {
+        pair.row.source_id: {
+            output.identity.stage: output.identity.as_json()
+            for output in (documents(build, pair), signals(build, pair), verdicts(build, pair))
+        }
+        for pair in pairs
+    }
+    whole = (ranks(build, pairs), edges(build, pairs), dedup_clusters(build, pairs), placed_rows(build, pairs))
+    return {"sources": by_source, "version": {output.identity.stage: output.identity.as_json() for output in whole}}
+
+
+def is_of(layout: Layout, key: VersionKey, evidence: Evidence) -> bool:
+    """Whether the published evidence was made of the same inputs."""
+    path = layout.evidence(key) / evidence_files.STAGE_VERSIONS
+    if not path.exists():
+        return False
+    return durable.json_of(path) == evidence.made_of
+
+
+def write(build: Build, pairs: list[Pair], evidence: Evidence) -> None:
+    """Write and seal the evidence folder whole, in place of an older one."""
+    out = build.layout.evidence(pairs[0].version.key)
+    temporary = out.with_name(out.name + ".tmp")
+    (temporary / "documents").mkdir(parents=True)
+    for shard in evidence.outcomes.shards:
+        os.link(dataset.verified(shard), temporary / "documents" / Path(shard.path).name)
+    evidence_files.write(temporary, "files", [_files(evidence)])
+    evidence_files.write(temporary, "clusters", [cluster_rows(build, pairs)])
+    evidence_files.write(temporary, "lineage", [_lineage(pairs, evidence.outcomes)])
+    evidence_files.write_json(temporary, evidence_files.STAGE_VERSIONS, evidence.made_of)
+    notes = edges(build, pairs).open().notes
+    sets = eval_counts(eval_index(build, pairs[0].version))
+    rules = {pair.row.source_id: filter_settings(pair) for pair in pairs}
+    counts = {**evidence.funnel.as_json(), "near_duplicates": notes, "eval_sets": sets, "rules": rules}
+    counts["not_configured"] = ["ppl"]
+    evidence_files.write_json(temporary, evidence_files.COUNTS, counts)
+    rows = b"".join(canonical.to_bytes(ledger.to_json(pair.row)) + b"\n" for pair in pairs)
+    durable.write_file(temporary / evidence_files.LEDGER_ROWS, rows)
+    config = build.layout.config(pairs[0].version.key)
+    durable.write_file(temporary / "config.yaml", config.read_bytes())
+    evidence_files.seal(temporary)
+    durable.swap_folder(temporary, out)
+
+
+def _files(evidence: Evidence) -> pa.RecordBatch:
+    """FILES: what came of each fetched file; its documents are consecutive k of its source."""
+    rows = []
+    exact, near = _dropped_by_k(evidence.outcomes)
+    for one in evidence.raw:
+        gone_exact, gone_near = exact.get(one.source_id, np.zeros(0)), near.get(one.source_id, np.zeros(0))
+        for file in one.files:
+            bounds = (file.first_k, file.first_k + file.documents)
+            duplicates = int(np.diff(np.searchsorted(gone_exact, bounds))[0])
+            rows.append(
+                {
+                    "source_id": one.source_id,
+                    "url": file.url,
+                    "sha256": bytes.fromhex(file.sha256),
+                    "num_bytes": file.bytes,
+                    "records": file.records,
+                    "documents": file.documents,
+                    "rejects": file.rejects,
+                    "unique_documents": file.documents - duplicates,
+                    "near_duplicates": int(np.diff(np.searchsorted(gone_near, bounds))[0]),
+                }
+            )
+    return pa.RecordBatch.from_pylist(rows, evidence_files.FILES)
+
+
+def _dropped_by_k(told: Dataset) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Per source the k, ascending, of its exact and of its near duplicates."""
+    found: dict[tuple[str, str], list[np.ndarray]] = {}
+    names = ("id", "source_id", "verdict")
+    for batch in dataset.read(told, columns=names):
+        for reason in (Reason.EXACT_DUPLICATE.value, Reason.NEAR_DUPLICATE.value):
+            rows = batch.filter(pc.equal(batch.column("verdict"), reason))
+            for source in pc.unique(rows.column("source_id")).to_pylist():
+                ids = rows.filter(pc.equal(rows.column("source_id"), source)).column("id").to_pylist()
+                k = np.array([int(one.rpartition(":")[2]) for one in ids], np.int64)
+                found.setdefault((reason, source), []).append(k)
+    joined = {key: np.concatenate(parts) for key, parts in found.items()}
+    return tuple(  # type: ignore[return-value]
+        {source: k for (why, source), k in joined.items() if why == reason}
+        for reason in (Reason.EXACT_DUPLICATE.value, Reason.NEAR_DUPLICATE.value)
+    )
+
+
+def cluster_rows(build: Build, pairs: list[Pair]) -> pa.RecordBatch:
+    """CLUSTERS of two documents or more, by the rank of their root."""
+    found = edges(build, pairs).open()
+    clusters = find_clusters(ranks(build, pairs).open(), found, drop_near=pairs[0].config.dedup.near.drop)
+    roots, at = np.unique(clusters.root, return_inverse=True)
+    # The root of exact duplicates alone has no row of its own among them; every cluster counts its root.
+    listed = np.zeros(len(roots), np.bool_)
+    listed[at[clusters.rank == clusters.root]] = True
+    size = np.bincount(at, minlength=len(roots)) + ~listed
+    keepers = np.bincount(at[clusters.keeper == clusters.rank], minlength=len(roots)) + ~listed
+    a, _, jaccard = read_edges(found)
+    weakest = np.full(len(roots), 1_000_000, np.int64)
+    if len(a):
+        root_of_a = clusters.root[np.searchsorted(clusters.rank, a)]
+        np.minimum.at(weakest, np.searchsorted(roots, root_of_a), jaccard)
+    ids = _ids_of_ranks(build, pairs, roots)
+    columns = [
+        pa.array(ids, pa.large_string()),
+        pa.array(size),
+        pa.array(keepers),
+        pa.array((1_000_000 - weakest).astype(np.int32)),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=evidence_files.CLUSTERS)
+
+
+def _ids_of_ranks(build: Build, pairs: list[Pair], wanted: np.ndarray) -> list[str]:
+    ids = np.full(len(wanted), None, object)
+    sources = [pair.row.source_id for pair in pairs]
+    for batch in dataset.read(ranks(build, pairs).open(), columns=("rank", "source", "k")):
+        rank = column(batch, "rank")
+        at = np.minimum(np.searchsorted(wanted, rank), max(0, len(wanted) - 1))
+        for row in np.flatnonzero(wanted[at] == rank) if len(wanted) else ():
+            ids[at[row]] = f"{sources[batch.column('source')[row].as_py()]}:{batch.column('k')[row].as_py()}"
+    return ids.tolist()
+
+
+def _lineage(pairs: list[Pair], told: Dataset) -> pa.RecordBatch:
+    """LINEAGE: per shard and source, its rows; with the licence and ledger row they stand on."""
+    rows = {pair.row.source_id: pair.row for pair in pairs}
+    counted = []
+    for (shard, source), n in sorted(_rows_by_shard(told).items()):
+        row = rows[source]
+        counted.append(
+            {
+                "shard": shard,
+                "source_id": source,
+                "license_spdx": row.license_spdx,
+                "ledger_row_digest": bytes.fromhex(row.digest),
+                "rows": n,
+            }
+        )
+    return pa.RecordBatch.from_pylist(counted, evidence_files.LINEAGE)
+
+
+def _rows_by_shard(told: Dataset) -> dict[tuple[int, str], int]:
+    found: dict[tuple[int, str], int] = {}
+    for shard, source, n in _grouped(told):
+        found[shard, source] = found.get((shard, source), 0) + n
+    return found
+
+
+def _grouped(told: Dataset) -> Iterator[tuple[int, str, int]]:
+    for batch in dataset.read(told, columns=("source_id", "shard")):
+        rows = pa.Table.from_batches([batch]).filter(pc.is_valid(batch.column("shard")))
+        for entry in rows.group_by(["shard", "source_id"]).aggregate([([], "count_all")]).to_pylist():
+            yield entry["shard"], entry["source_id"], entry["count_all"]

@@ -1,0 +1,152 @@
+"""Publication: the shards of a version and their manifest, in one atomic step; a published version never changes."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus_assets.plans import evidence as evidence_plan
+from corpus_assets.plans.funnel import Funnel
+from corpus_assets.plans.keepers import shards_of
+from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.placement import placed_rows, scrubbed_version
+from corpus_assets.plans.source_stages import documents, signals
+from corpus_assets.stages import place_rows
+from formats import corpus_manifest, corpus_shard, dataset, durable
+from formats.corpus_manifest import PII_KEYS
+from formats.dataset import Dataset
+from formats.errors import PublishedError
+from formats.reasons import MANIFEST_FILTERS, Reason
+from resources.engines.contract import Dest, Task
+
+_STAGES = "corpus_assets.stages"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a publication gave: the manifest, its digest (the version's lock), and the bytes of its shards."""
+
+    manifest: Mapping[str, Any]
+    digest: str
+    num_bytes: int
+    funnel: Funnel
+
+
+def publish(build: Build, pairs: list[Pair]) -> Published:
+    """Write shards, manifest, evidence and lock of a version.
+
+    A version that is published already is left as it is: with equal bytes nothing is written, with other bytes
+    PublishedError says so. A kill at any point leaves the version unpublished or whole; a rerun finishes it.
+    """
+    layout, version = build.layout, pairs[0].version
+    out, lock = layout.version(version.key), layout.lock(version.key)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with durable.one_at_a_time(layout.work("locks", str(version))):
+        durable.restore_folder(out)
+        durable.restore_folder(layout.evidence(version.key))
+        evidence = evidence_plan.gather(build, pairs)
+        if out.exists() and lock.exists() and evidence_plan.is_of(layout, version.key, evidence):
+            return _as_published(build, pairs, evidence.funnel)
+        temporary = out.with_name(out.name + ".tmp")
+        temporary.mkdir()
+        try:
+            shards = _write_shards(build, pairs, temporary)
+            corpus_manifest.write(temporary, _manifest(pairs, shards, evidence.funnel))
+            _refuse_other_bytes(out, temporary)
+            evidence_plan.write(build, pairs, evidence)
+            if not out.exists():
+                durable.swap_folder(temporary, out)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        durable.write_lock(lock, out / corpus_manifest.NAME_ON_DISK)
+    return _as_published(build, pairs, evidence.funnel)
+
+
+def _as_published(build: Build, pairs: list[Pair], funnel: Funnel) -> Published:
+    key = pairs[0].version.key
+    out = build.layout.version(key)
+    digest = durable.check_lock(build.layout.lock(key), out / corpus_manifest.NAME_ON_DISK)
+    manifest = corpus_manifest.read(out)
+    num_bytes = sum((out / shard["name"]).stat().st_size for shard in manifest["shards"])
+    return Published(manifest, digest, num_bytes, funnel)
+
+
+def _refuse_other_bytes(out: Path, made: Path) -> None:
+    """Raise PublishedError when `out` is published with another manifest than the one just made."""
+    if not out.exists():
+        return
+    name = corpus_manifest.NAME_ON_DISK
+    old, new = (out / name).read_bytes(), (made / name).read_bytes()
+    if old != new:
+        raise PublishedError(
+            f"{out}: is published with manifest {durable.sha256_of(out / name)}, and this build makes "
+            f"{durable.sha256_of(made / name)}: inputs, rules or libraries changed since. A published version is "
+            f"immutable; copy its config to a new version (corpus config new) and build that"
+        )
+
+
+def _write_shards(build: Build, pairs: list[Pair], folder: Path) -> list[dataset.Shard]:
+    """The published rows in the order of their ids, cut every `shard_rows` rows."""
+    config = pairs[0].config
+    placed = placed_rows(build, pairs).open()
+    num_shards = corpus_shard.num_shards(placed.rows, config.shard_rows)
+    per_shard = {
+        shard: {"source_id": pair.row.source_id, "license_spdx": pair.row.license_spdx}
+        for pair, mine in zip(pairs, shards_of(build, pairs), strict=True)
+        for shard in mine
+    }
+    steps = folder / "steps"
+    rows = build.engine.map_batches(
+        scrubbed_version(build, pairs),
+        Task(f"{_STAGES}.place_rows:output_rows", {"shard_rows": config.shard_rows}, per_shard),
+        Dest(steps, place_rows.OUTPUT),
+        sides=(
+            placed.select("k", "row", "cluster"),
+            _concat(build, pairs, signals).select("k", "lang"),
+            _concat(build, pairs, documents).select("k", "url"),
+        ),
+    )
+    dest = Dest(
+        folder,
+        corpus_shard.SCHEMA,
+        config.row_group_bytes,
+        writer="formats.corpus_shard:write_shard",
+        name=corpus_shard.name_pattern(num_shards),
+    )
+    made = build.engine.sort_reduce(
+        rows, Task(f"{_STAGES}.place_rows:as_shard"), dest, bucket="out_shard", keys=("row",)
+    )
+    shutil.rmtree(steps)
+    if made.shards:
+        return list(made.shards)
+    empty = corpus_shard.write_shard(0, dest.path(0), [], corpus_shard.SCHEMA, row_group_bytes=config.row_group_bytes)
+    return [empty]
+
+
+def _concat(build: Build, pairs: list[Pair], stage: Any) -> Dataset:
+    return dataset.concat([stage(build, pair).open() for pair in pairs])
+
+
+def _manifest(pairs: list[Pair], shards: list[dataset.Shard], funnel: Funnel) -> dict[str, Any]:
+    config = pairs[0].config
+    near = config.dedup.near
+    dropped = funnel.dropped
+    others = [name for name in config.filters if name not in MANIFEST_FILTERS]
+    return corpus_manifest.build(
+        shards,
+        dataset=config.dataset,
+        version=config.version,
+        filters={name: funnel.by_filter.get(name, 0) for name in (*MANIFEST_FILTERS, *others)},
+        dedup={
+            "exact_dropped": dropped.get(Reason.EXACT_DUPLICATE, 0),
+            "near_dropped": dropped.get(Reason.NEAR_DUPLICATE, 0) + dropped.get(Reason.TRAIN_NEAR_VAL, 0),
+            "decontaminated": dropped.get(Reason.CONTAMINATED, 0),
+            "jaccard_threshold": near.jaccard_threshold,
+            "num_perm": near.num_perm,
+            "bands": near.bands,
+            "ngram": config.decontaminate.ngram,
+        },
+        pii={kind: funnel.pii.get(kind, 0) for kind in PII_KEYS},
+        config_sha256=config.config_sha256,
+    )

@@ -1,0 +1,36 @@
+"""raw_fetch: the verified bytes of one source, read into a raw set. Nothing is downloaded twice, in any version."""
+
+import dagster as dg
+
+from corpus_assets.ledger_entry import ledger_entry
+from corpus_assets.partitions import by_pair
+from corpus_assets.plans.pinned import load_pair
+from corpus_assets.plans.raw_set import fetch_raw_set
+from formats.naming import PairKey
+from resources.fetcher import FetcherResource
+from resources.store import Store
+
+
+@dg.asset(
+    partitions_def=by_pair,
+    deps=[ledger_entry],
+    group_name="ingest",
+    kinds={"zstd"},
+    code_version="1",
+    pool="fetch",
+)
+def raw_fetch(context: dg.AssetExecutionContext, store: Store, fetcher: FetcherResource) -> dg.MaterializeResult:
+    """Every document of one source as extracted, and what could not become one, with the reason."""
+    pair = load_pair(store.layout, PairKey.parse(context.partition_key))  # refuses what the version does not allow
+    raw = fetch_raw_set(store.layout, pair.row, fetcher.open(store.layout))
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(raw.digest),
+        metadata={
+            "dagster/row_count": raw.documents,
+            "rejects": sum(raw.rejects.values()),
+            "rejects_by_reason": dg.MetadataValue.json(dict(raw.rejects)),
+            "bytes": sum(file.bytes for file in raw.files),
+            "license": pair.row.license_spdx,
+            "path": dg.MetadataValue.path(str(raw.folder)),
+        },
+    )

@@ -1,0 +1,40 @@
+"""scrubbed_docs: what dedup kept of one source, decontaminated, then with personal data replaced."""
+
+import dagster as dg
+
+from corpus_assets.dedup_clusters import dedup_clusters
+from corpus_assets.filtered_docs import filtered_docs
+from corpus_assets.partitions import by_pair, version_to_pairs
+from corpus_assets.plans.funnel import verdict_counts
+from corpus_assets.plans.pinned import Build, load_pair, load_pairs
+from corpus_assets.plans.scrub import pii_counts
+from corpus_assets.plans.scrub import scrubbed_docs as scrub
+from corpus_assets.stages import scrub_documents
+from formats.naming import PairKey
+from resources.engine import EngineResource
+from resources.store import Store
+
+
+@dg.asset(
+    partitions_def=by_pair,
+    deps=[filtered_docs, dg.AssetDep(dedup_clusters, partition_mapping=version_to_pairs), "eval_sets"],
+    group_name="release",
+    kinds={"parquet"},
+    code_version=scrub_documents.CODE_VERSION,
+    pool="cpu",
+)
+def scrubbed_docs(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:
+    """Texts as they will be published; a contaminated document leaves here, with the item it repeats."""
+    key = PairKey.parse(context.partition_key)
+    build = Build(store.layout, engine.open(store.layout))
+    made = scrub(build, load_pairs(store.layout, key.version), load_pair(store.layout, key)).make()
+    counts = verdict_counts(made)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(made.digest),
+        metadata={
+            "dagster/row_count": made.rows,
+            "contaminated": counts["contaminated"],
+            "pii": dg.MetadataValue.json(pii_counts(made)),
+            "bytes": made.num_bytes,
+        },
+    )

@@ -1,0 +1,72 @@
+"""shards and manifest: two assets of one atomic step; a published version is immutable."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from corpus_assets import pictures
+from corpus_assets.partitions import by_version, pair_to_version
+from corpus_assets.plans.pinned import Build, load_pairs
+from corpus_assets.plans.publish import publish
+from corpus_assets.scrubbed_docs import scrubbed_docs
+from corpus_assets.stages import place_rows
+from formats.corpus_shard import SCHEMA
+from formats.naming import VersionKey
+from resources.engine import EngineResource
+from resources.store import Store
+
+_DEPS = [dg.AssetDep(scrubbed_docs, partition_mapping=pair_to_version), dg.AssetDep("corpus_config")]
+_COLUMNS = dg.TableSchema(columns=[dg.TableColumn(field.name, str(field.type)) for field in SCHEMA])
+
+
+@dg.multi_asset(
+    name="publish",
+    partitions_def=by_version,
+    specs=[
+        dg.AssetSpec(
+            "shards",
+            deps=_DEPS,
+            group_name="release",
+            kinds={"parquet"},
+            code_version=place_rows.CODE_VERSION,
+            metadata={"dagster/column_schema": _COLUMNS},
+            description="The published rows, sorted by id, as byte-identical Parquet shards.",
+        ),
+        dg.AssetSpec(
+            "manifest",
+            deps=["shards"],
+            group_name="release",
+            kinds={"json"},
+            code_version=place_rows.CODE_VERSION,
+            description="Every shard's hash and rows, what was dropped and why; its digest is the version's lock.",
+        ),
+    ],
+    pool="cpu",
+)
+def publish_version(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> Iterator[dg.MaterializeResult]:
+    """Write shards, manifest, evidence and lock of a version, whole or not at all."""
+    key = VersionKey.parse(context.partition_key)
+    done = publish(Build(store.layout, engine.open(store.layout)), load_pairs(store.layout, key))
+    yield dg.MaterializeResult(
+        asset_key="shards",
+        data_version=dg.DataVersion(done.digest),
+        metadata={
+            "dagster/row_count": done.manifest["n_docs"],
+            "shards": done.manifest["n_shards"],
+            "bytes": done.num_bytes,
+            "path": dg.MetadataValue.path(str(store.layout.version(key))),
+        },
+    )
+    yield dg.MaterializeResult(
+        asset_key="manifest",
+        data_version=dg.DataVersion(done.digest),
+        metadata={
+            "documents": done.funnel.documents,
+            "kept": done.funnel.kept,
+            "dropped_by_reason": dg.MetadataValue.json(done.funnel.dropped),
+            "funnel": pictures.as_metadata(
+                pictures.bars("documents by fate", {"kept": done.funnel.kept, **done.funnel.dropped})
+            ),
+            "sha256": done.digest,
+        },
+    )

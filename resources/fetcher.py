@@ -1,0 +1,27 @@
+"""The network, as a resource: how many files at once, how patient, and where progress goes."""
+
+import dagster as dg
+
+from formats.layout import Layout
+from resources.download.fetcher import Fetcher
+from resources.download.settings import FetchSettings
+
+_DEFAULT = FetchSettings()
+
+
+class FetcherResource(dg.ConfigurableResource):
+    """Settings of the fetcher that an installation may want to change; none of them changes a byte."""
+
+    parallel_files: int = _DEFAULT.parallel_files
+    max_tries: int = _DEFAULT.max_tries
+    interval_bytes: int = _DEFAULT.interval_bytes
+    read_timeout_seconds: float = _DEFAULT.read_timeout_seconds
+
+    def open(self, layout: Layout) -> Fetcher:
+        settings = FetchSettings(
+            parallel_files=self.parallel_files,
+            max_tries=self.max_tries,
+            interval_bytes=self.interval_bytes,
+            read_timeout_seconds=self.read_timeout_seconds,
+        )
+        return Fetcher(layout.cache, settings)
