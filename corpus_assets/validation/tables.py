@@ -137,9 +137,10 @@ _BETWEEN_COLUMNS: dict[str, list[pap.Check]] = {
     ],
     "files": [
         _rows("records = documents + rejects", lambda t: pc.equal(t["records"], pc.add(t["documents"], t["rejects"]))),
+        _rows("unique documents are at most all", lambda t: pc.less_equal(t["unique_documents"], t["documents"])),
         _rows(
-            "unique documents and near duplicates are at most the documents",
-            lambda t: pc.less_equal(pc.add(t["unique_documents"], t["near_duplicates"]), t["documents"]),
+            "near duplicates are at most the unique documents",
+            lambda t: pc.less_equal(t["near_duplicates"], t["unique_documents"]),
         ),
     ],
     "clusters": [_rows("keepers are at most the size", lambda t: pc.less_equal(t["keepers"], t["size"]))],

@@ -1,0 +1,225 @@
+"""`corpus verify`: a good version passes, and each kind of damage fails the check that is meant for it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from corpus_assets.commands import verify
+from corpus_assets.commands.verify import verify_version
+from formats import corpus_manifest, durable, evidence
+from formats.corpus_shard import SCHEMA, shard_name, write_shards
+from formats.errors import ConfigError
+from formats.layout import Layout
+from formats.naming import VersionKey
+from tests import faults
+from tests.commands import command_line
+from tests.formats import evidence_rows
+from tests.golden import make_corpus_shard as golden
+
+KEY = VersionKey("toy", "v1")
+DROPS = {"filters": {"lang": 1, "gopher": 0}, "dedup": {"exact_dropped": 1, "near_dropped": 1, "decontaminated": 1}}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    layout = Layout(tmp_path_factory.mktemp("made"))
+    write_shards(golden.DOCS, layout.version(KEY), **{**golden.SETTINGS, **DROPS})
+    durable.write_lock(layout.lock(KEY), layout.version(KEY) / corpus_manifest.NAME_ON_DISK)
+    evidence_rows.write(layout.evidence(KEY))
+    return layout.root
+
+
+@pytest.fixture
+def layout(made, tmp_path) -> Layout:
+    shutil.copytree(made, tmp_path / "root")
+    return Layout(tmp_path / "root")
+
+
+def failed(layout: Layout, pin: Path | None = None) -> set[str]:
+    return {check.name for check in verify_version(layout, KEY, pin).checks if not check.ok}
+
+
+def replace_shard(layout: Layout, i: int, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Another content for shard i, vouched for by manifest and lock: what only its own promises can find."""
+    folder = layout.version(KEY)
+    path = folder / shard_name(i, 2)
+    pq.write_table(change(pq.read_table(path)).cast(SCHEMA), path)
+    manifest = corpus_manifest.read(folder)
+    manifest["shards"][i]["sha256"] = durable.sha256_of(path)
+    relock(layout, manifest)
+
+
+def relock(layout: Layout, manifest: dict[str, Any]) -> None:
+    durable.write_lock(layout.lock(KEY), corpus_manifest.write(layout.version(KEY), manifest))
+
+
+def put(**columns: list[Any]) -> Callable[[pa.Table], pa.Table]:
+    def change(table: pa.Table) -> pa.Table:
+        for name, values in columns.items():
+            i = SCHEMA.get_field_index(name)
+            table = table.set_column(i, SCHEMA.field(i), pa.array(values, SCHEMA.field(i).type))
+        return table
+
+    return change
+
+
+def test_a_good_version_passes_every_check(layout):
+    report = verify_version(layout, KEY, layout.lock(KEY))
+    assert report.ok
+    assert report.notes == []
+    assert [check.name for check in report.checks] == [
+        *("lock", "pin", "manifest", "shards", "values", "order", "texts", "splits", "clusters", "pii", "evidence"),
+    ]
+
+
+def test_an_empty_version_passes(tmp_path):
+    layout = Layout(tmp_path)
+    write_shards([], layout.version(KEY), dataset="toy", version="v1", shard_rows=2)
+    durable.write_lock(layout.lock(KEY), layout.version(KEY) / corpus_manifest.NAME_ON_DISK)
+    report = verify_version(layout, KEY)
+    assert report.ok
+    assert "evidence was not checked" in report.notes[0]
+
+
+@pytest.mark.parametrize("change", faults.every_change(b"0123456789"))
+@pytest.mark.parametrize("i", [0, 1])
+def test_a_changed_shard_fails_shards_alone(layout, i, change):
+    path = layout.version(KEY) / shard_name(i, 2)
+    path.write_bytes(faults.every_change(path.read_bytes())[change])
+    assert failed(layout) == {"shards"}
+
+
+def test_a_missing_and_an_unlisted_file_are_found(layout):
+    (layout.version(KEY) / shard_name(1, 2)).unlink()
+    (layout.version(KEY) / "notes.txt").write_text("mine")
+    assert failed(layout) == {"shards", "manifest"}
+
+
+@pytest.mark.parametrize(
+    ("i", "change", "check"),
+    [
+        (0, put(id=["web:10", "books:0"], source_id=["web", "books"]), "order"),
+        (1, put(id=["web:10"]), "order"),
+        (0, put(text=["Mia naps!", "Tom has a red ball!"]), "texts"),
+        (0, put(n_chars=[9, 20]), "texts"),
+        (0, put(split=["train", "val"]), "splits"),
+        (0, put(split=["val", "val"]), "splits"),
+        (0, put(minhash_cluster=[0, 2]), "clusters"),
+        (1, put(minhash_cluster=[3]), "clusters"),
+        (0, put(pii_redactions=[0, 2]), "pii"),
+        (0, put(url=["", "u"]), "values"),
+        (0, put(url=[None, "u"]), "values"),
+        (0, put(lang=["English", "en"]), "values"),
+        (0, put(source_id=["web", "web"]), "values"),
+        (0, lambda table: table.slice(1), "shards"),
+    ],
+)
+def test_a_broken_promise_fails_its_check_though_every_hash_is_right(layout, i, change, check):
+    replace_shard(layout, i, change)
+    assert failed(layout) == {check}
+
+
+def test_a_cluster_whose_first_row_is_in_another_cluster_is_found(layout):
+    replace_shard(layout, 0, put(minhash_cluster=[0, 0]))
+    assert failed(layout) == {"clusters"}
+
+
+def test_an_id_on_both_sides_of_a_shard_border_is_found(layout):
+    replace_shard(layout, 1, put(id=["web:1"]))
+    assert failed(layout) == {"order"}
+
+
+def test_a_changed_manifest_fails_the_lock_and_its_pin(layout, tmp_path):
+    pin = tmp_path / "pin"
+    shutil.copy(layout.lock(KEY), pin)
+    manifest = corpus_manifest.read(layout.version(KEY))
+    manifest["ledger_ref"] = "elsewhere"
+    corpus_manifest.write(layout.version(KEY), manifest)
+    assert failed(layout, pin) == {"lock", "pin"}
+    relock(layout, manifest)
+    assert failed(layout, pin) == {"pin"}
+
+
+def test_an_unreadable_manifest_ends_the_checks(layout):
+    faults.truncate(layout.version(KEY) / corpus_manifest.NAME_ON_DISK)
+    assert failed(layout) == {"lock", "manifest"}
+
+
+def test_a_version_under_another_name_is_found(layout):
+    other = VersionKey("toy", "v2")
+    layout.version(KEY).rename(layout.version(other))
+    layout.lock(KEY).rename(layout.lock(other))
+    assert [c.name for c in verify_version(layout, other).checks if not c.ok] == ["manifest"]
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 65, b"0" * 64])
+def test_a_broken_lock_is_found(layout, data):
+    layout.lock(KEY).write_bytes(data)
+    assert failed(layout) == {"lock"}
+
+
+def test_changed_evidence_is_found_and_unsealed_files_are_noted(layout):
+    folder = layout.evidence(KEY)
+    (folder / "extra.txt").write_text("?")
+    assert "extra.txt is not sealed" in verify_version(layout, KEY).notes[0]
+    faults.flip_byte(folder / "documents" / "part-00000.parquet", 100)
+    faults.truncate(folder / evidence.COUNTS)
+    check = verify_version(layout, KEY).checks[-1]
+    assert (check.name, check.num_problems) == ("evidence", 2)
+
+
+@pytest.mark.parametrize(
+    ("tables", "word"),
+    [
+        ({"documents": evidence_rows.documents()[:-1]}, "contaminated documents are 0"),
+        (
+            {"documents": [evidence_rows.document("web:9", verdict="too_short"), *evidence_rows.documents()]},
+            "in all are 8",
+        ),
+        ({"documents": [{**evidence_rows.documents()[0], "row": None}]}, "kept row"),
+        ({"lineage": evidence_rows.ROWS["lineage"][1:]}, "lineage of shard 0 has 1 rows"),
+        ({"clusters": [{**evidence_rows.ROWS["clusters"][0], "size": 1}]}, "size is"),
+    ],
+)
+def test_sealed_evidence_that_contradicts_the_manifest_is_found(layout, tables, word):
+    shutil.rmtree(layout.evidence(KEY))
+    evidence_rows.write(layout.evidence(KEY), tables)
+    check = verify_version(layout, KEY).checks[-1]
+    assert not check.ok
+    assert word in check.problems[0]
+
+
+def test_many_problems_are_counted_and_some_are_told():
+    check = verify.Check("order", "")
+    for i in range(100):
+        check.add(i)
+    assert (check.num_problems, len(check.problems)) == (100, verify.MAX_PROBLEMS)
+
+
+def test_exit_codes_and_output(layout, capsys):
+    assert command_line.run(verify, layout.root, "verify", "toy.v1") == 0
+    assert "toy.v1: every check passed" in capsys.readouterr().out
+    faults.rewrite_parquet(layout.version(KEY) / shard_name(0, 2))
+    assert command_line.run(verify, layout.root, "verify", "toy.v1") == 1
+    told = capsys.readouterr().out
+    assert "FAILED shards" in told
+    assert "sha256 is" in told
+    assert command_line.run(verify, layout.root, "verify", "toy.v1", "--json") == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["version"], report["ok"]) == ("toy.v1", False)
+    assert [c["name"] for c in report["checks"] if not c["ok"]] == ["shards"]
+
+
+def test_wrong_usage_is_a_config_error(layout, tmp_path):
+    for words in (["toy"], ["toy.v9"], ["Toy.v1"], ["toy.v1", "--pin", str(tmp_path / "nothing")]):
+        with pytest.raises(ConfigError):
+            command_line.run(verify, layout.root, "verify", *words)
+    (tmp_path / "pin").write_text("abc\n")
+    with pytest.raises(ConfigError, match="--pin"):
+        command_line.run(verify, layout.root, "verify", "toy.v1", "--pin", str(tmp_path / "pin"))
