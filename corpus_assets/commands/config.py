@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import yaml
-
 from corpus_assets.validation import corpus_config as validation
 from corpus_assets.validation import plain_yaml, spdx
 from corpus_assets.validation.ledger import check_row_for_version
@@ -62,7 +60,7 @@ def _new(args: argparse.Namespace, key: VersionKey) -> int:
     document["licenses"] = {"allow": [spdx.normalized(item) for item in _items(args.allow)]}
     if args.notes:
         document["notes"] = args.notes
-    body = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    body = plain_yaml.write(document)
     text = _HEAD.format(key=key) + body + _EXAMPLES
     durable.write_file(path, text.encode("utf-8"))
     try:

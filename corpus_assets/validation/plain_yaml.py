@@ -19,8 +19,9 @@ MAX_DEPTH = 20
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
     word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())
 }
-_WHOLE = re.compile(r"[-+]?[0-9][0-9_]{0,30}")
-_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+# Anchored, since the library matches them at the beginning of a text only.
+_WHOLE = re.compile(r"[-+]?[0-9][0-9_]{0,30}$(?!\n)")
+_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$(?!\n)")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,19 @@ def read(path: Path) -> Document:
     except yaml.YAMLError as error:  # characters that YAML does not allow
         raise ConfigError(f"{path}: is not YAML: {str(error).splitlines()[0]}") from None
     return Document(value, lines)
+
+
+class _Writer(yaml.SafeDumper):
+    """Quotes also the texts that only `read` takes for numbers, such as 1e3 and 09."""
+
+
+for _pattern in (_WHOLE, _NUMBER):
+    _Writer.add_implicit_resolver("tag:yaml.org,2002:float", _pattern, list("-+.0123456789"))
+
+
+def write(value: Any) -> str:
+    """YAML text of a JSON value, keys in their order, which `read` gives back."""
+    return yaml.dump(value, Dumper=_Writer, sort_keys=False, allow_unicode=True)
 
 
 class _Refused(Exception):

@@ -19,9 +19,9 @@ def new(root, *words):
 
 
 def test_a_new_config_holds_what_was_asked_for(tmp_path):
-    assert new(tmp_path, "--sources", "web, no", "--allow", "mit,LicenseRef-A", "--notes", "no: 'yes'\n# ä 🦊") == 0
+    assert new(tmp_path, "--sources", "web, no,1e3", "--allow", "mit,LicenseRef-A", "--notes", "no: 'yes'\n# ä 🦊") == 0
     config = load(Layout(tmp_path).config(KEY), KEY)
-    assert (config.sources, config.licenses.allow) == (("no", "web"), ("LicenseRef-A", "MIT"))
+    assert (config.sources, config.licenses.allow) == (("1e3", "no", "web"), ("LicenseRef-A", "MIT"))
     assert config.notes == "no: 'yes'\n# ä 🦊"
 
 
