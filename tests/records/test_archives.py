@@ -1,0 +1,205 @@
+"""Archives and whole-file documents: members are data, never paths; nothing ends quietly."""
+
+import bz2
+import gzip
+import io
+import tarfile
+import zipfile
+
+import pytest
+import zstandard
+
+from corpus_assets.records.read import read_file
+from corpus_assets.records.record import Limits, Record, Tally
+from formats.compressed import Budget
+from formats.errors import ConfigError, CorruptDataError
+from tests.records.helpers import read, records, rejects, row, tar, zipped
+from tests.shared_data import DATA, needs_shared_data
+
+PAGES = {"a/cat.html": b"<p>Tom has a cat.</p>", "a/nap.htm": b"<p>Mia naps.</p>"}
+PACK = {"tar": tar, "zip": zipped}
+
+
+def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_html", "place"), [("text", False, "f#0"), ("markdown", False, "f#0"), ("html", True, "f")]
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress], ids=["plain", "gzip", "zstd"])
+def test_a_file_is_one_document(tmp_path, kind, is_html, place, pack):
+    (tmp_path / "f").write_bytes(pack(b"Tom has a cat."))
+    assert read(tmp_path / "f", kind, "f") == [Record(place, 0, b"Tom has a cat.", is_html)]
+
+
+def test_a_file_beyond_the_limit_is_a_reject(tmp_path):
+    (tmp_path / "f").write_bytes(gzip.compress(b"x" * 2_000_000))
+    assert rejects(read(tmp_path / "f", "text", limits=Limits(max_record_bytes=1_000))) == [(0, "record_too_large")]
+
+
+@pytest.mark.parametrize("container", PACK)
+def test_members_are_documents_named_by_archive_and_member(tmp_path, container):
+    (tmp_path / "f").write_bytes(PACK[container](PAGES))
+    found = read(tmp_path / "f", "html", "t.pack", container=container)
+    assert found == [
+        Record("t.pack#a/cat.html", 0, PAGES["a/cat.html"], True),
+        Record("t.pack#a/nap.htm", 1, PAGES["a/nap.htm"], True),
+    ]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bz2.compress])
+def test_a_tar_may_be_compressed(tmp_path, pack):
+    (tmp_path / "f").write_bytes(pack(tar(PAGES)))
+    assert len(records(read(tmp_path / "f", "html", container="tar"))) == 2
+
+
+@pytest.mark.parametrize("container", PACK)
+def test_json_lines_in_members_are_named_by_member_and_line(tmp_path, container):
+    members = {"one.jsonl": b'{"text": "a"}\nbroken\n', "two.jsonl.gz": gzip.compress(b'{"text": "b"}\n')}
+    (tmp_path / "f").write_bytes(PACK[container](members))
+    found = read(tmp_path / "f", "jsonl", "t", container=container)
+    assert [one.url for one in found] == ["t#one.jsonl#0", "t#one.jsonl#1", "t#two.jsonl.gz#0"]
+    assert rejects(found) == [(1, "broken_json")]
+
+
+@pytest.mark.parametrize("container", PACK)
+def test_names_from_outside_are_data_and_write_nothing(tmp_path, container):
+    names = ["../../escape.html", "/etc/absolute.html", "a\\b.html", "line\nbreak.html", "ünï.html", "a#b.html"]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "f").write_bytes(PACK[container](dict.fromkeys(names, b"<p>t</p>")))
+    found = read(folder / "f", "html", "t", container=container)
+    assert [record.url for record in records(found)] == [f"t#{name}" for name in names]
+    assert sorted(tmp_path.rglob("*")) == [folder, folder / "f"]
+
+
+@pytest.mark.parametrize("container", PACK)
+def test_files_of_another_kind_are_rejects(tmp_path, container):
+    members = {"LICENSE": b"free", "a.html": b"<p>t</p>", "b.HTML.GZ": gzip.compress(b"<p>u</p>"), "data.json": b"{}"}
+    (tmp_path / "f").write_bytes(PACK[container](members))
+    found = read(tmp_path / "f", "html", container=container)
+    assert rejects(found) == [(0, "other_file_name"), (3, "other_file_name")]
+    assert [record.content for record in records(found)] == [b"<p>t</p>", b"<p>u</p>"]
+    assert len(records(read(tmp_path / "f", "text", container=container))) == 4
+
+
+def test_links_devices_and_folders_of_a_tar_are_rejects(tmp_path):
+    members = {
+        "a": special("a", tarfile.DIRTYPE),
+        "s.html": special("s.html", tarfile.SYMTYPE, "/etc/passwd"),
+        "h.html": special("h.html", tarfile.LNKTYPE, "t.html"),
+        "c.html": special("c.html", tarfile.CHRTYPE),
+        "p.html": special("p.html", tarfile.FIFOTYPE),
+        "t.html": b"<p>t</p>",
+    }
+    (tmp_path / "f").write_bytes(tar(members))
+    found = read(tmp_path / "f", "html", container="tar")
+    assert rejects(found) == [(i, "not_a_file") for i in range(5)]
+    assert [record.position for record in records(found)] == [5]
+
+
+def test_links_folders_and_secrets_of_a_zip_are_rejects(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.mkdir("a")
+        link = zipfile.ZipInfo("s.html")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("e.html", b"<p>e</p>")
+        archive.writestr("t.html", b"<p>t</p>")
+    data = bytearray(out.getvalue())
+    at = data.rindex(b"PK\x01\x02", 0, data.rindex(b"e.html"))
+    data[at + 8] |= 1  # the flag that says encrypted
+    (tmp_path / "f").write_bytes(data)
+    found = read(tmp_path / "f", "html", container="zip")
+    assert rejects(found) == [(0, "not_a_file"), (1, "not_a_file"), (2, "encrypted_member")]
+    assert [record.content for record in records(found)] == [b"<p>t</p>"]
+
+
+@pytest.mark.parametrize("container", PACK)
+def test_a_member_beyond_the_limit_is_a_reject_and_the_next_is_read(tmp_path, container):
+    members = {"big.html": b"x" * 3_000_000, "bomb.html.gz": gzip.compress(b"x" * 3_000_000), "t.html": b"<p>t</p>"}
+    (tmp_path / "f").write_bytes(PACK[container](members))
+    found = read(tmp_path / "f", "html", limits=Limits(max_record_bytes=1_000_000), container=container)
+    assert rejects(found) == [(0, "record_too_large"), (1, "record_too_large")]
+    assert [record.content for record in records(found)] == [b"<p>t</p>"]
+
+
+@pytest.mark.parametrize("container", PACK)
+def test_an_archive_that_grows_beyond_its_budget_is_an_error(tmp_path, container):
+    (tmp_path / "f").write_bytes(PACK[container]({f"{i}.txt": b"x" * 50_000 for i in range(30)}))
+    limits = Limits(file_budget=Budget(max_bytes=1_000_000))
+    with pytest.raises(CorruptDataError, match="decompressed bytes"):
+        read(tmp_path / "f", "text", limits=limits, container=container)
+
+
+@pytest.mark.parametrize("container", PACK)
+def test_a_member_that_does_not_decompress_is_a_reject_among_pages_and_an_error_among_lines(tmp_path, container):
+    cut = gzip.compress(b"<p>Tom has a cat.</p>")[:-5]
+    (tmp_path / "f").write_bytes(PACK[container]({"cut.html.gz": cut, "t.html": b"<p>t</p>"}))
+    found = read(tmp_path / "f", "html", container=container)
+    assert rejects(found) == [(0, "broken_member")]
+    assert len(records(found)) == 1
+    (tmp_path / "f").write_bytes(PACK[container]({"cut.jsonl.gz": gzip.compress(b'{"text": "t"}\n')[:-5]}))
+    with pytest.raises(CorruptDataError, match=r"cut\.jsonl\.gz"):
+        read(tmp_path / "f", "jsonl", container=container)
+
+
+def test_a_tar_cut_anywhere_is_an_error(tmp_path):
+    whole = tar(PAGES)
+    end = 2 * 1024  # the members: a header and a block each
+    for length in [*range(0, end, 100), end, end + 100]:
+        (tmp_path / "f").write_bytes(whole[:length])
+        with pytest.raises(CorruptDataError):
+            read(tmp_path / "f", "html", container="tar")
+    (tmp_path / "f").write_bytes(gzip.compress(whole)[:-1])
+    with pytest.raises(CorruptDataError, match="gzip stream"):
+        read(tmp_path / "f", "html", container="tar")
+
+
+def test_a_broken_header_in_the_middle_of_a_tar_is_an_error_not_its_end(tmp_path):
+    whole = bytearray(tar(PAGES))
+    whole[1024 + 150] ^= 0xFF  # in the checksum of the second header
+    (tmp_path / "f").write_bytes(whole)
+    with pytest.raises(CorruptDataError, match="tar near byte"):
+        read(tmp_path / "f", "html", container="tar")
+
+
+def test_a_zip_cut_or_changed_anywhere_is_an_error(tmp_path):
+    whole = zipped(PAGES)
+    for length in range(0, len(whole), 10):
+        (tmp_path / "f").write_bytes(whole[:length])
+        with pytest.raises(CorruptDataError):
+            read(tmp_path / "f", "html", container="zip")
+    changed = bytearray(whole)
+    changed[len("a/cat.html") + 34] ^= 0xFF
+    (tmp_path / "f").write_bytes(changed)
+    with pytest.raises(CorruptDataError):
+        read(tmp_path / "f", "html", container="zip")
+
+
+@pytest.mark.parametrize("kind", ["warc", "wet", "parquet"])
+def test_a_container_of_a_kind_that_no_reader_opens_is_refused_before_any_work(tmp_path, kind):
+    with pytest.raises(ConfigError, match="container"):
+        read(tmp_path / "is not opened", kind, container="tar")
+
+
+@needs_shared_data
+@pytest.mark.parametrize(
+    ("file", "kind", "documents"),
+    [
+        ("books/classics-md.tar.zst", "markdown", 20),
+        ("books/novels-txt.tar.zst", "text", 13),
+        ("books/sherlock-md.tar.zst", "markdown", 12),
+        ("books/standardebooks-sherlock.tar.zst", "html", 12),
+        ("web-html-aeb/html.tar", "html", 181),
+    ],
+)
+def test_real_archives_give_the_documents_their_list_says(file, kind, documents):
+    tally = Tally()
+    found = list(read_file(DATA / file, file, row(kind, file, container="tar"), Limits(), tally))
+    assert (len(records(found)), rejects(found)) == (documents, [])
+    assert tally.decompressed_bytes > sum(len(record.content) for record in records(found)) * ("aeb" not in file)

@@ -1,0 +1,181 @@
+"""JSON lines and the field mapping: every line is a record or a reject that says why."""
+
+import gzip
+import json
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus_assets.records.fields import utc_second
+from corpus_assets.records.record import Limits, Record
+from formats.errors import CorruptDataError
+from tests.records.helpers import mapping, read, records, rejects
+
+
+def lines(*values: object) -> bytes:
+    return b"".join(value if isinstance(value, bytes) else json.dumps(value).encode() + b"\n" for value in values)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress], ids=["plain", "gzip", "zstd"])
+def test_lines_are_records_named_by_their_line(tmp_path, pack):
+    path = tmp_path / "f"
+    path.write_bytes(pack(lines({"text": "Tom has a cat."}, {"text": "Mia naps.", "more": [1]})))
+    assert read(path, "jsonl", "t.jsonl") == [
+        Record("t.jsonl#0", 0, "Tom has a cat."),
+        Record("t.jsonl#1", 1, "Mia naps."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"text": "cut off in the mid', "broken_json"),
+        (b"{'text': 'single quotes'}", "broken_json"),
+        (b'{"text": "raw \x01 control"}', "broken_json"),
+        (b'{"n": ' + b"9" * 5_000 + b', "text": "t"}', "broken_json"),
+        (b"[" * 100_000, "broken_json"),
+        (b'{"text": "\xe9t\xe9"}', "invalid_utf8"),
+        (b'{"text": "cut in a sign \xf0\x9f\x98', "invalid_utf8"),
+        (b'{"text": "\xed\xa0\x80"}', "invalid_utf8"),
+        (b"[1]", "not_an_object"),
+        (b'"text"', "not_an_object"),
+        (b"", "blank_line"),
+        (b"  \r", "blank_line"),
+        (b'{"body": "t"}', "no_text_field"),
+        (b'{"text": null}', "no_text_field"),
+        (b'{"text": 5}', "text_not_a_string"),
+        (b'{"text": ["t"]}', "text_not_a_string"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_a_reject_between_its_neighbours(tmp_path, line, reason):
+    path = tmp_path / "f"
+    path.write_bytes(lines({"text": "before"}, line + b"\n", {"text": "after"}))
+    found = read(path, "jsonl")
+    assert rejects(found) == [(1, reason)]
+    assert [record.content for record in records(found)] == ["before", "after"]
+
+
+def test_a_last_line_without_its_newline_counts(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(lines({"text": "whole"}, {"text": "also"})[:-1])
+    assert [record.content for record in records(read(path, "jsonl"))] == ["whole", "also"]
+    path.write_bytes(lines({"text": "whole"}, {"text": "also"})[:-9])
+    assert rejects(read(path, "jsonl")) == [(1, "broken_json")]
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_fault(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b'\xef\xbb\xbf{"text": "a"}\r\n{"text": "b"}\r\n')
+    assert [record.content for record in records(read(path, "jsonl"))] == ["a", "b"]
+
+
+def test_a_line_beyond_the_limit_is_a_reject_and_the_next_is_read(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(lines({"text": "x" * 3_000_000}, {"text": "short"}))
+    found = read(path, "jsonl", limits=Limits(max_record_bytes=1_000))
+    assert rejects(found) == [(0, "record_too_large")]
+    assert [record.content for record in records(found)] == ["short"]
+
+
+def test_a_cut_compressed_file_is_an_error_not_fewer_records(tmp_path):
+    path = tmp_path / "f"
+    whole = zstandard.compress(lines(*({"text": f"tale {i}"} for i in range(500))))
+    path.write_bytes(whole[:-1])
+    with pytest.raises(CorruptDataError, match="zstd stream"):
+        read(path, "jsonl")
+
+
+def test_an_empty_file_has_no_records(tmp_path):
+    (tmp_path / "f").write_bytes(b"")
+    assert read(tmp_path / "f", "jsonl") == []
+
+
+def test_mapped_fields_are_followed_into_objects(tmp_path):
+    path = tmp_path / "f"
+    value = {
+        "body": {"raw": "Tom naps."},
+        "meta": {"url": "http://tales.example/1", "day": "2024-05-06"},
+        "l": "cc0-1.0",
+    }
+    path.write_bytes(lines(value, {"body": "flat"}))
+    fields = mapping(text="body.raw", url="meta.url", date="meta.day", license="l")
+    found = read(path, "jsonl", fields=fields)
+    assert found[0] == Record("http://tales.example/1", 0, "Tom naps.", crawl_date="2024-05-06T00:00:00Z")
+    assert rejects(found) == [(1, "no_text_field")]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({"url": "http://a.example/"}, None),
+        ({"url": ""}, "no_url_field"),
+        ({"url": 3}, "no_url_field"),
+        ({}, "no_url_field"),
+    ],
+)
+def test_a_mapped_url_has_to_be_there(tmp_path, value, reason):
+    path = tmp_path / "f"
+    path.write_bytes(lines({"text": "t", **value}))
+    assert rejects(read(path, "jsonl", fields=mapping(url="url"))) == ([(0, reason)] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("row_license", "value", "reason"),
+    [
+        ("MIT", {"l": "MIT"}, None),
+        ("MIT", {"l": " mit "}, None),
+        ("MIT OR Apache-2.0", {"l": "apache-2.0"}, None),
+        ("MIT OR Apache-2.0", {"l": "MIT or Apache-2.0"}, None),
+        ("MIT AND CC-BY-4.0", {"l": "MIT"}, "license_mismatch"),
+        ("(MIT OR ISC) AND BSD-3-Clause", {"l": "ISC"}, "license_mismatch"),
+        ("MIT", {"l": "MIT-0"}, "license_mismatch"),
+        ("MIT", {"l": "proprietary"}, "license_mismatch"),
+        ("MIT", {"l": ""}, "license_missing"),
+        ("MIT", {"l": None}, "license_missing"),
+        ("MIT", {}, "license_missing"),
+    ],
+)
+def test_a_record_has_to_name_the_licence_of_its_row(tmp_path, row_license, value, reason):
+    path = tmp_path / "f"
+    path.write_bytes(lines({"text": "t", **value}))
+    found = read(path, "jsonl", fields=mapping(license="l"), license_spdx=row_license)
+    assert rejects(found) == ([(0, reason)] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "date"),
+    [
+        ("2024-05-06", "2024-05-06T00:00:00Z"),
+        ("2024-05-06T07:08:09Z", "2024-05-06T07:08:09Z"),
+        ("2024-05-06T07:08:09.999999Z", "2024-05-06T07:08:09Z"),
+        ("2024-05-06 07:08", "2024-05-06T07:08:00Z"),
+        ("2024-05-06T01:00:00+02:00", "2024-05-05T23:00:00Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+        ("0001-01-01T00:00:00+02:00", None),
+        ("2024-02-30", None),
+        ("2024-05", None),
+        ("yesterday", None),
+        ("", None),
+        (1715000000, None),
+        (True, None),
+    ],
+)
+def test_dates_come_out_in_utc_and_seconds_or_not_at_all(value, date):
+    assert utc_second(value) == date
+
+
+def test_a_bad_date_is_a_reject_and_a_missing_one_is_not(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(lines({"text": "t", "d": "2024-13-01"}, {"text": "t", "d": None}, {"text": "t"}))
+    found = read(path, "jsonl", fields=mapping(date="d"))
+    assert rejects(found) == [(0, "bad_date")]
+    assert [record.crawl_date for record in records(found)] == [None, None]
+
+
+@given(st.lists(st.text(), max_size=8))
+def test_any_json_text_comes_back_with_its_escapes_undone(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("jsonl") / "f"
+    path.write_bytes(lines(*({"text": text} for text in texts)))
+    assert [record.content for record in records(read(path, "jsonl"))] == texts
