@@ -6,12 +6,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from formats.errors import ConfigError
+from formats.json_fields import LINE
 from formats.partial import EMPTY_SHA256
 
 HTTP_SCHEMES = ("http", "https")
 MASK = "***"
 _HEX = re.compile(r"[0-9a-f]{64}")
-_UNSAFE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
+_LINE = re.compile(LINE, re.DOTALL)
+_UNSAFE = re.compile(r"[\x20\ud800-\udfff]")
 _MAX_URL = 4_000
 _SECRET_NAME = re.compile(r"token|key|sig|secret|pass|pwd|auth|cred|session|code|jwt|policy", re.IGNORECASE)
 _LONG_BARE_VALUE = 16  # `?<long opaque word>` without a name is a token more often than not
@@ -57,7 +59,7 @@ def check(wanted: Wanted) -> None:
         if not wanted.local_path.is_file():
             raise ConfigError(f"{name}: {wanted.local_path} is not a file; mend the url in the ledger or put it there")
         return
-    if _UNSAFE.search(wanted.url) or len(wanted.url) > _MAX_URL:
+    if not _LINE.fullmatch(wanted.url) or _UNSAFE.search(wanted.url) or len(wanted.url) > _MAX_URL:
         shown = mask_text(repr(wanted.url))[:200]
         todo = f"a URL has no spaces or control characters and at most {_MAX_URL} characters; mend the ledger"
         raise ConfigError(f"{shown}: {todo}")

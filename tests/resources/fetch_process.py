@@ -57,24 +57,19 @@ def received(report: Path) -> int:
 
 
 def die_at(point: int) -> None:
-    """Kill this process before (even points) or after (odd points) its point // 2-th change of the disk.
-
-    Before a write means: in its middle.
-    """
-    calls = [0]
+    """Kill this process at its `point`-th place: before each change of the disk, and in the middle of each write."""
+    places = [0]
 
     def dying(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            number, calls[0] = calls[0], calls[0] + 1
-            if number == point // 2 and point % 2 == 0:
-                if name == "write":
-                    real(args[0], args[1][: len(args[1]) // 2])
+            place = places[0]
+            places[0] += 2 if name == "write" else 1
+            if place == point:
                 os.kill(os.getpid(), signal.SIGKILL)
-            try:
-                return real(*args, **kwargs)
-            finally:
-                if number == point // 2:
-                    os.kill(os.getpid(), signal.SIGKILL)
+            if name == "write" and place + 1 == point:
+                real(args[0], args[1][: len(args[1]) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*args, **kwargs)
 
         return call
 
