@@ -100,7 +100,7 @@ def _measure(data, flat, raw_text, foreign, out):  # type: ignore[no-untyped-def
             continue
         byte = data[i + 1]
         if byte == _BANG and i + 3 < data.size and data[i + 2] == _DASH and data[i + 3] == _DASH:
-            i = _after_comment(data, i + 4)
+            i = _after_comment(data, i + 2)  # `<!-->` is a whole comment
         elif byte in (_BANG, _QUESTION):
             i = _after_tag(data, i + 2)
         elif byte == _SLASH and i + 2 < data.size and _is_letter(data[i + 2]):
