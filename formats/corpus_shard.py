@@ -178,7 +178,7 @@ def read_shard(
         raise CorruptDataError(path, "file", f"sha256 {entry['sha256']}", "missing", _TODO) from None
     if found != entry["sha256"]:
         raise CorruptDataError(path, "sha256", entry["sha256"], found, _TODO)
-    yield from read_groups(path, schema=SCHEMA, rows=entry["rows"], columns=columns, batch_rows=BATCH_ROWS, todo=_TODO)
+    yield from read_groups(path, schema=SCHEMA, rows=entry["rows"], columns=columns, todo=_TODO)
 
 
 def read_shards(out: Path | str, split: str | None = None) -> Iterator[Doc]:

@@ -24,6 +24,7 @@ STAGE_VERSIONS, LEDGER_ROWS, COUNTS = "stage_versions.json", "ledger_rows.jsonl"
 DATASHEET_HTML, DATASHEET_MD = "datasheet.html", "DATASHEET.md"
 SIDECAR = "created.json"
 """Clock times and the like; outside the seal and every digest."""
+BATCH_ROWS = 1 << 16
 _TODO = "restore the evidence folder from a copy, or build the version again"
 _FORMAT = "evidence"
 
@@ -231,7 +232,7 @@ def read(folder: Path, name: str, *, columns: Sequence[str] | None = None) -> It
         raise CorruptDataError(folder / SEAL, name, "the table's files", "none", _TODO)
     for file in names:
         path = verified(folder, file, files[file])
-        yield from dataset.read_groups(path, schema=SCHEMAS[name], columns=columns, todo=_TODO)
+        yield from dataset.read_groups(path, schema=SCHEMAS[name], columns=columns, batch_rows=BATCH_ROWS, todo=_TODO)
 
 
 if __name__ == "__main__":  # writes the schema again

@@ -1,0 +1,114 @@
+"""Whole-or-nothing writes, folder swaps that a kill cannot halve, and locks."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from formats import durable
+from formats.errors import CorruptDataError
+
+
+def folder(path: Path, content: str) -> Path:
+    path.mkdir()
+    (path / "file").write_text(content)
+    return path
+
+
+def state(parent: Path) -> dict[str, str]:
+    return {str(path.relative_to(parent)): path.read_text() for path in sorted(parent.rglob("*")) if path.is_file()}
+
+
+def test_a_file_is_written_whole_with_the_folders_it_needs(tmp_path):
+    durable.write_file(tmp_path / "a" / "b" / "file", b"one")
+    durable.write_file(tmp_path / "a" / "b" / "file", b"two")
+    assert state(tmp_path) == {"a/b/file": "two"}
+    assert durable.sha256_of(tmp_path / "a" / "b" / "file") == hashlib.sha256(b"two").hexdigest()
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
+    durable.write_file(tmp_path / "file", b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="space"):
+        durable.write_file(tmp_path / "file", b"new")
+    assert state(tmp_path) == {"file": "old"}
+
+
+def test_a_swap_puts_the_new_folder_in_place_of_the_old(tmp_path):
+    durable.swap_folder(folder(tmp_path / "c.tmp", "first"), tmp_path / "c")
+    assert state(tmp_path) == {"c/file": "first"}
+    folder(tmp_path / "c.old", "left by a kill")
+    durable.swap_folder(folder(tmp_path / "c.tmp", "second"), tmp_path / "c")
+    assert state(tmp_path) == {"c/file": "second"}
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("left", "restored"),
+    [
+        ({}, {}),
+        ({"c": "old"}, {"c/file": "old"}),
+        ({"c": "old", "c.tmp": "half"}, {"c/file": "old"}),
+        ({"c.old": "old", "c.tmp": "new"}, {"c/file": "old"}),  # killed between the two renames
+        ({"c.old": "old"}, {"c/file": "old"}),
+        ({"c": "new", "c.old": "old"}, {"c/file": "new"}),  # killed before the old one was deleted
+        ({"c.tmp": "half"}, {}),
+    ],
+)
+def test_whatever_a_kill_left_is_put_right(tmp_path, left, restored):
+    for name, content in left.items():
+        folder(tmp_path / name, content)
+    durable.restore_folder(tmp_path / "c")
+    assert state(tmp_path) == restored
+    assert {path.name for path in tmp_path.iterdir()} == ({"c"} if restored else set())
+    durable.restore_folder(tmp_path / "c")
+    assert state(tmp_path) == restored
+
+
+def test_a_lock_is_64_hex_digits_and_a_newline(tmp_path):
+    (tmp_path / "set").write_bytes(b"data")
+    digest = durable.write_lock(tmp_path / "set.lock", tmp_path / "set")
+    assert (tmp_path / "set.lock").read_bytes() == hashlib.sha256(b"data").hexdigest().encode() + b"\n"
+    assert durable.check_lock(tmp_path / "set.lock", tmp_path / "set") == digest
+    assert durable.read_lock(tmp_path / "set.lock") == digest
+
+
+DIGEST = hashlib.sha256(b"data").hexdigest()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        DIGEST.encode(),
+        DIGEST.upper().encode() + b"\n",
+        DIGEST.encode() + b"\r\n",
+        DIGEST.encode() + b"\n\n",
+        b" " + DIGEST.encode() + b"\n",
+        DIGEST.encode() + b"  set\n",
+        b"\xff" * 64 + b"\n",
+    ],
+)
+def test_anything_else_is_no_lock(tmp_path, data):
+    (tmp_path / "set").write_bytes(b"data")
+    (tmp_path / "set.lock").write_bytes(data)
+    with pytest.raises(CorruptDataError, match="lock is"):
+        durable.check_lock(tmp_path / "set.lock", tmp_path / "set")
+
+
+def test_a_lock_tells_missing_and_changed_files_apart(tmp_path):
+    with pytest.raises(CorruptDataError, match="lock is missing"):
+        durable.check_lock(tmp_path / "set.lock", tmp_path / "set")
+    (tmp_path / "set").write_bytes(b"data")
+    durable.write_lock(tmp_path / "set.lock", tmp_path / "set")
+    (tmp_path / "set").write_bytes(b"Data")
+    with pytest.raises(CorruptDataError, match=f"expected {DIGEST}"):
+        durable.check_lock(tmp_path / "set.lock", tmp_path / "set")
+    (tmp_path / "set").unlink()
+    with pytest.raises(CorruptDataError, match="file is missing"):
+        durable.check_lock(tmp_path / "set.lock", tmp_path / "set")
