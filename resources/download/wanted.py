@@ -32,8 +32,8 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """The URL as messages and logs may show it."""
-        return masked(self.url)
+        """The URL as messages and logs may show it; a local path has no query or fragment to hide."""
+        return masked(self.url) if self.local_path is None else self.url
 
 
 @dataclass(frozen=True)

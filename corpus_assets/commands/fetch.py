@@ -1,0 +1,83 @@
+"""`corpus fetch SOURCE`: bring a source's files into the cache, or say what that would take."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from corpus_assets.validation.ledger import check_ledger
+from formats import ledger
+from formats.errors import ConfigError, CorpusError
+from formats.ledger import LedgerRow
+from resources.download.fetcher import Fetcher
+from resources.download.progress import TerminalProgress, in_units
+from resources.download.settings import FetchSettings
+from resources.download.wanted import Planned, Wanted
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add `fetch` to the command line."""
+    parser = subparsers.add_parser("fetch", help="download a source's files into the cache, verified")
+    parser.set_defaults(run=run)
+    parser.add_argument("source", metavar="SOURCE", help="a source of the ledger")
+    parser.add_argument("--dry-run", action="store_true", help="list planned, partial and verified files with bytes")
+    parser.add_argument("--resume-only", action="store_true", help="refuse to start a file that has no checkpoint")
+    # Without a default here, `corpus --cache DIR fetch` keeps its meaning.
+    parser.add_argument("--cache", type=Path, default=argparse.SUPPRESS, help="where fetched bytes lie")
+    parser.add_argument(
+        "--parallel", type=int, metavar="N", default=FetchSettings.parallel_files, help="files at once (%(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print {source, files, num_bytes, verified_bytes} as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0: all files are here and verified (or listed). Raises ConfigError, CorruptDataError, TransientError."""
+    row = _valid_row(args.layout.ledger, args.source)
+    wanted = [
+        Wanted(file.url, file.sha256, file.num_bytes, ledger.resolve_local(args.layout.ledger, file.url))
+        for file in row.files
+    ]
+    cache = getattr(args, "cache", None) or args.layout.cache
+    fetcher = Fetcher(cache, FetchSettings(parallel_files=args.parallel), TerminalProgress(sys.stderr))
+    if args.dry_run:
+        _show(args.source, fetcher.plan(wanted), None, as_json=args.json)
+        return 0
+    try:
+        paths = fetcher.fetch_all(wanted, resume_only=args.resume_only)
+    except CorpusError as error:
+        for note in getattr(error, "__notes__", ()):  # the failures of other files
+            print(note, file=sys.stderr)
+        raise
+    done = [Planned(one.name, "verified", one.num_bytes, one.num_bytes) for one in wanted]
+    _show(args.source, done, paths, as_json=args.json)
+    return 0
+
+
+def _valid_row(path: Path, source: str) -> LedgerRow:
+    """The source's row. Raises ConfigError when it breaks a rule of the ledger, its licence included: then not a byte
+    is fetched. Whether a version allows the licence is the version's to say.
+    """
+    row = ledger.from_json(ledger.find(path, source))
+    lines = {one.source_id: line for line, one in ledger.scan(path)[0]}
+    if wrong := [str(violation) for violation in check_ledger(path) if violation.line == lines[source]]:
+        raise ConfigError(f"source {source} is not fetched, its row is not right: {'; '.join(wrong)}")
+    return row
+
+
+def _show(source: str, files: Sequence[Planned], paths: Sequence[Path] | None, *, as_json: bool) -> None:
+    num_bytes, verified = sum(file.num_bytes for file in files), sum(file.verified_bytes for file in files)
+    if as_json:
+        shown = [asdict(file) for file in files]
+        if paths is not None:
+            shown = [{**values, "path": str(path)} for values, path in zip(shown, paths, strict=True)]
+        value = {"source": source, "files": shown, "num_bytes": num_bytes, "verified_bytes": verified}
+        print(json.dumps(value, indent=2, ensure_ascii=False))
+        return
+    print(f"{'state':<8}  {'bytes':>15}  {'verified':>15}  url")
+    for file in files:
+        print(f"{file.state:<8}  {file.num_bytes:>15,}  {file.verified_bytes:>15,}  {file.url}")
+    missing = num_bytes - verified
+    print(f"{source}: {len(files)} files, {in_units(num_bytes)}, {in_units(missing)} to fetch")
