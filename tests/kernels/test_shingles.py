@@ -1,13 +1,17 @@
+import json
 import struct
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus_assets.kernels.shingles import is_edge, jaccard, jaccard_millionths, shingle_sets
+from tests.bench.bench_dedup import made, near_pairs
 from tests.kernels import reference
+from tests.shared_data import DATA, needs_shared_data
 from tests.strategies import text_arrays
 
 sets = st.sets(st.integers(0, 12) | st.integers(2**64 - 3, 2**64 - 1), max_size=12)
@@ -62,3 +66,33 @@ def test_columns_that_are_no_sets_are_refused():
         jaccard(pa.array([b"123"], pa.large_binary()), packed({1}))
     with pytest.raises(ValueError, match="1 left sets and 2 right ones"):
         jaccard(packed({1}), packed({1}, {2}))
+
+
+def test_bands_find_nearly_every_true_pair_and_jaccard_lets_no_other_through():
+    found, true, _ = near_pairs(made(1_500_000))
+    assert len(true) > 50
+    assert found <= true
+    assert len(found) >= 0.97 * len(true)
+
+
+def rows_of(path):
+    with open(path, "rb") as file:
+        lines = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@needs_shared_data
+def test_jaccard_agrees_with_labels_that_were_measured_by_other_code():
+    """The labels' words are `\\w+` with another rule for Korean, so single shingles differ."""
+    texts = {}
+    for path in (DATA / "docs-fastapi").glob("*.jsonl.zst"):
+        version = path.name.removeprefix("fastapi-").removesuffix(".jsonl.zst")
+        texts |= {f"fastapi/fastapi@{version}:{row['path']}": row["text"] for row in rows_of(path)}
+    labels = [row for row in rows_of(DATA / "dedup-labels/version-pairs-fastapi.jsonl.zst") if row["lang"] != "ko"]
+    left, right = (
+        shingle_sets(pa.array([texts[row[side]] for row in labels], pa.large_string())) for side in ("a", "b")
+    )
+    shared, union = jaccard(left, right)
+    measured, label = shared / union, np.array([row["jaccard5"] for row in labels])
+    assert np.abs(measured - label).mean() < 0.01
+    assert ((measured >= 0.8) == (label >= 0.8)).mean() > 0.99
