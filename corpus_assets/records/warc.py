@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fastwarc.stream_io import GzipReader
-from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecord, WarcRecordType
 
 from corpus_assets.records.fields import utc_second
 from corpus_assets.records.record import Limits, Record, Reject, RejectReason, Tally
@@ -32,15 +32,20 @@ def read_warc(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Re
     """
     with _open(path, limits) as stream:
         for record, position in _records(stream, path):
-            place = _target(record) or f"{url}#{position}"
-            if record.record_type != WarcRecordType.response:
+            target = _target(record)
+            place = target or f"{url}#{position}"
+            reason, media_type = _why_no_page(record, target, limits)
+            if reason is not None:
                 _pass_over(record, position, path)
-                yield Reject(place, position, RejectReason.NOT_A_RESPONSE)
-            elif record.content_length > limits.max_record_bytes:
-                _pass_over(record, position, path)
-                yield Reject(place, position, RejectReason.RECORD_TOO_LARGE)
+                yield Reject(place, position, reason)
+                continue
+            found = _page(record, _content(record, position, path), media_type, limits)
+            if isinstance(found, RejectReason):
+                yield Reject(place, position, found)
             else:
-                yield _page(record, _block(record, position, path), position, place, limits)
+                is_html = media_type not in TEXT_TYPES
+                content_type = record.http_headers.get("Content-Type")
+                yield Record(place, position, found, is_html, content_type, _crawl_date(record))
         tally.decompressed_bytes = stream.position
 
 
@@ -50,63 +55,78 @@ def read_wet(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Rec
         for record, position in _records(stream, path):
             target = _target(record)
             place = target or f"{url}#{position}"
-            if record.record_type != WarcRecordType.conversion:
+            reason = _why_no_conversion(record, target, limits)
+            if reason is not None:
                 _pass_over(record, position, path)
-                yield Reject(place, position, RejectReason.NOT_A_CONVERSION)
-            elif record.content_length > limits.max_record_bytes:
-                _pass_over(record, position, path)
-                yield Reject(place, position, RejectReason.RECORD_TOO_LARGE)
+                yield Reject(place, position, reason)
+                continue
+            try:
+                text = _content(record, position, path).decode("utf-8")
+            except UnicodeDecodeError:
+                yield Reject(place, position, RejectReason.INVALID_UTF8)
             else:
-                block = _block(record, position, path)
-                if not target:
-                    yield Reject(place, position, RejectReason.NO_TARGET_URI)
-                    continue
-                try:
-                    text = block.decode("utf-8")
-                except UnicodeDecodeError:
-                    yield Reject(place, position, RejectReason.INVALID_UTF8)
-                else:
-                    yield Record(place, position, text, crawl_date=_crawl_date(record))
+                yield Record(place, position, text, crawl_date=_crawl_date(record))
         tally.decompressed_bytes = stream.position
 
 
-def _page(record: WarcRecord, block: bytes, position: int, place: str, limits: Limits) -> Record | Reject:
-    """One response as a record to extract, or why it is none."""
-    if not _target(record):
-        return Reject(place, position, RejectReason.NO_TARGET_URI)
+def _why_no_page(record: WarcRecord, target: str, limits: Limits) -> tuple[RejectReason | None, str]:
+    """(why the record is no page, as far as its headers say; its media type, "" where it names none)."""
+    if record.record_type != WarcRecordType.response:
+        return RejectReason.NOT_A_RESPONSE, ""
+    if not target:
+        return RejectReason.NO_TARGET_URI, ""
     if not record.is_http:
-        return Reject(place, position, RejectReason.NOT_HTTP)
-    http = WarcRecord()
-    http.set_bytes_content(block)
-    http.is_http = True
+        return RejectReason.NOT_HTTP, ""
+    if record.content_length > limits.max_record_bytes:
+        return RejectReason.RECORD_TOO_LARGE, ""
     try:
-        http.parse_http(auto_decode="all")
-        if http.http_headers is None:
-            return Reject(place, position, RejectReason.BROKEN_HTTP)
-        if http.http_headers.status_code != 200:
-            return Reject(place, position, RejectReason.HTTP_STATUS_NOT_200)
-        media_type = (http.http_content_type or "").strip().lower()
-        if media_type and media_type not in HTML_TYPES | TEXT_TYPES:
-            return Reject(place, position, RejectReason.MEDIA_TYPE_NOT_TEXT)
-        body = http.reader.read(limits.max_record_bytes + 1)
+        record.parse_http()
     except OSError:
-        return Reject(place, position, RejectReason.BROKEN_HTTP)
+        return RejectReason.BROKEN_HTTP, ""
+    if record.http_headers is None or record.http_headers.status_code != 200:
+        return RejectReason.HTTP_STATUS_NOT_200, ""
+    media_type = (record.http_content_type or "").strip().lower()
+    if media_type and media_type not in HTML_TYPES and media_type not in TEXT_TYPES:
+        return RejectReason.MEDIA_TYPE_NOT_TEXT, media_type
+    return None, media_type
+
+
+def _why_no_conversion(record: WarcRecord, target: str, limits: Limits) -> RejectReason | None:
+    if record.record_type != WarcRecordType.conversion:
+        return RejectReason.NOT_A_CONVERSION
+    if not target:
+        return RejectReason.NO_TARGET_URI
+    return RejectReason.RECORD_TOO_LARGE if record.content_length > limits.max_record_bytes else None
+
+
+def _page(record: WarcRecord, body: bytes, media_type: str, limits: Limits) -> bytes | RejectReason:
+    """The body as the browser saw it, or why it is none."""
+    headers = record.http_headers
+    coded = {name: headers.get(name) for name in ("Transfer-Encoding", "Content-Encoding")}
+    if any(coded.values()):
+        http = WarcRecord()
+        lines = ["HTTP/1.1 200 OK", *(f"{name}: {value}" for name, value in coded.items() if value)]
+        http.set_bytes_content("\r\n".join(lines).encode("utf-8") + b"\r\n\r\n" + body)
+        http.is_http = True
+        try:
+            http.parse_http(auto_decode="all")
+            body = http.reader.read(limits.max_record_bytes + 1)
+        except OSError:
+            return RejectReason.BROKEN_HTTP
     if len(body) > limits.max_record_bytes:
-        return Reject(place, position, RejectReason.RECORD_TOO_LARGE)
+        return RejectReason.RECORD_TOO_LARGE
     if not media_type and not _LOOKS_LIKE_HTML.match(body):
-        return Reject(place, position, RejectReason.MEDIA_TYPE_NOT_TEXT)
-    content_type = http.http_headers.get("Content-Type")
-    is_html = media_type not in TEXT_TYPES
-    return Record(place, position, body, is_html=is_html, content_type=content_type, crawl_date=_crawl_date(record))
+        return RejectReason.MEDIA_TYPE_NOT_TEXT
+    return body
 
 
 def _target(record: WarcRecord) -> str:
     """The page's URL; wget writes it in angle brackets."""
-    return (record.headers.get("WARC-Target-URI") or "").strip().removeprefix("<").removesuffix(">")
+    return (record.headers.get(WarcHeader.WARC_TARGET_URI) or "").strip().removeprefix("<").removesuffix(">")
 
 
 def _crawl_date(record: WarcRecord) -> str | None:
-    return utc_second(record.headers.get("WARC-Date"))
+    return utc_second(record.headers.get(WarcHeader.WARC_DATE))
 
 
 def _records(stream: "_Tail", path: Path) -> Iterator[tuple[WarcRecord, int]]:
@@ -127,15 +147,16 @@ def _records(stream: "_Tail", path: Path) -> Iterator[tuple[WarcRecord, int]]:
 
 def _check_length(record: WarcRecord, position: int, path: Path) -> None:
     """FastWARC takes a length that it cannot read as 0."""
-    found = record.headers.get("Content-Length")
+    found = record.headers.get(WarcHeader.CONTENT_LENGTH)
     if found is None or not found.isascii() or not found.isdigit() or int(found) != record.content_length:
         raise CorruptDataError(path, f"Content-Length of the record at byte {position}", "a number", repr(found), _TODO)
 
 
-def _block(record: WarcRecord, position: int, path: Path) -> bytes:
-    block = record.reader.read()
-    _check_whole(record, len(block), position, path)
-    return block
+def _content(record: WarcRecord, position: int, path: Path) -> bytes:
+    """What is left of the record's content: all of it, or what follows its HTTP header once that was parsed."""
+    content = record.reader.read()
+    _check_whole(record, len(content), position, path)
+    return content
 
 
 def _pass_over(record: WarcRecord, position: int, path: Path) -> None:
