@@ -39,15 +39,17 @@ class Download:
         self._step_bytes = max(1, min(settings.interval_bytes, wanted.num_bytes // 100))
 
     def run(self) -> Path:
+        """The final path. Raises CorruptDataError, TransientError, ConfigError, OSError."""
+        path, total = self._cache.partial(self._wanted.sha256), self._wanted.num_bytes
+        found = survey(path, self._wanted.name, total)
+        self._progress.begin(self._wanted.name, found.pair.verified_bytes, total)
         while True:
-            path = self._cache.partial(self._wanted.sha256)
-            found = survey(path, self._wanted.name, self._wanted.num_bytes)
             if found.words:
-                self._refuse_fresh_start(found.pair.verified_bytes, found.words)
                 self._event(found.words)
+            if total > 0:
+                self._refuse_fresh_start(found.pair.verified_bytes, found.words or "no checkpoint")
             self._farthest = max(self._farthest, found.pair.verified_bytes)
-            interval = self._settings.interval_bytes
-            with PartialFile(path, self._wanted.name, self._wanted.num_bytes, interval, found) as file:
+            with PartialFile(path, self._wanted.name, total, self._settings.interval_bytes, found) as file:
                 while not file.whole:
                     try:
                         self._take_answer(file)
@@ -55,6 +57,7 @@ class Download:
                         self._after(failure, file)
                 if (final := self._finish(file)) is not None:
                     return final
+            found = survey(path, self._wanted.name, total)
 
     def _take_answer(self, file: PartialFile) -> None:
         """Ask once, and take what comes. Raises FailedTry when the file is not whole and no further than before."""

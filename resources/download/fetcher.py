@@ -18,7 +18,7 @@ from resources.download import local
 from resources.download.cache import Cache
 from resources.download.download import Download
 from resources.download.http import Connections
-from resources.download.partial_file import survey
+from resources.download.partial_file import has_checkpoint, survey
 from resources.download.progress import LogProgress, Progress, in_units
 from resources.download.settings import FetchSettings
 from resources.download.wanted import Planned, Wanted, check
@@ -101,12 +101,17 @@ class Fetcher:
         return Planned(wanted.name, "partial" if done else "planned", wanted.num_bytes, done)
 
     def _require_checkpoints(self, wanted: Sequence[Wanted]) -> None:
-        fresh = [one.url for one in self._in_parallel(self._plan, wanted) if one.state == "planned"]
+        """Refuse what would start from zero, as far as it can be told without reading the files themselves."""
+        fresh = [one for one in wanted if not self._can_go_on(one)]
         if fresh:
             raise ConfigError(
                 f"--resume-only: {len(fresh)} of {len(wanted)} files have no checkpoint to go on from, "
-                f"the first is {fresh[0]}; run without it to start them"
+                f"the first is {fresh[0].name}; run without it to start them"
             )
+
+    def _can_go_on(self, wanted: Wanted) -> bool:
+        here = wanted.local_path is not None or self._cache.final(wanted.sha256).exists()
+        return here or has_checkpoint(self._cache.partial(wanted.sha256))
 
     def _require_room(self, wanted: Sequence[Wanted]) -> None:
         """Refuse at once what cannot fit; what others write meanwhile is found when it happens."""
@@ -144,13 +149,15 @@ class Fetcher:
             self._cache.remove_leftovers(wanted.sha256)
             return path
         if (final := self._cache.final(wanted.sha256)).exists():
-            there = self._cache.quarantine(final, wanted.sha256, found := durable.sha256_of(final))
+            found = durable.sha256_of(final)
+            if resume_only:
+                raise ConfigError(f"--resume-only: {final} has sha256 {found}; run without it to fetch it again")
+            there = self._cache.quarantine(final, wanted.sha256, found)
             self._progress.event(wanted.name, f"the cached file has sha256 {found}; moved to {there}, fetched again")
-        found_before = survey(self._cache.partial(wanted.sha256), wanted.name, wanted.num_bytes)
-        self._progress.begin(wanted.name, found_before.pair.verified_bytes, wanted.num_bytes)
         words = "failed"
         try:
             if wanted.local_path is not None:
+                self._progress.begin(wanted.name, 0, wanted.num_bytes)
                 path = local.copy(wanted, self._cache, lambda done: self._progress.advance(wanted.name, done))
             else:
                 path = Download(

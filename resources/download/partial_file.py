@@ -65,6 +65,15 @@ def survey(path: Path, url: str, expected_size: int) -> Survey:
     return Survey(pair, hasher, Validators(checkpoint.etag, checkpoint.last_modified), checkpoint.guarded, words)
 
 
+def has_checkpoint(path: Path) -> bool:
+    """Whether `survey` may find something to go on from; cheap, since no hash is checked."""
+    try:
+        least = partial.read(partial.path_of(path)).previous.verified_bytes
+    except CorruptDataError:
+        return False
+    return path.exists() and path.stat().st_size >= max(1, least)
+
+
 def _nothing(words: str | None) -> Survey:
     return Survey(START, hashlib.sha256(), Validators(), True, words)
 
@@ -104,8 +113,9 @@ class PartialFile:
         self._held: list[bytes] = []
         self._held_bytes = 0
         self.validators, self.guarded = found.validators, found.guarded
-        for stale in path.parent.glob(f".{partial.path_of(path).name}.*.tmp"):  # of a killed durable.write_file
-            stale.unlink(missing_ok=True)
+        if path.exists():  # what a killed durable.write_file left; not looked for else, a cache may hold many files
+            for stale in path.parent.glob(f".{partial.path_of(path).name}.*.tmp"):
+                stale.unlink(missing_ok=True)
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115 - closed by __exit__
         self._file.truncate(self._pair.verified_bytes)
 

@@ -57,9 +57,18 @@ def test_what_a_kill_left_beside_a_verified_file_goes(tmp_path):
     assert len(server.requests) == 1
 
 
+def test_resume_only_leaves_a_cached_file_that_went_bad_where_it_is(tmp_path):
+    (tmp_path / DIGEST).write_bytes(b"bad")
+    with serving(CONTENT) as (server, url), pytest.raises(ConfigError, match="--resume-only"):
+        fetcher(tmp_path).fetch_all([wanted(url, CONTENT)], resume_only=True)
+    assert (tmp_path / DIGEST).read_bytes() == b"bad"
+    assert server.requests == []
+
+
 def test_temporary_files_of_a_killed_checkpoint_go(tmp_path):
     stale = tmp_path / f".{DIGEST}.partial.json.00c0ffee.tmp"
     stale.write_bytes(b"half a check")
+    (tmp_path / f"{DIGEST}.partial").write_bytes(b"")  # it is made before the first checkpoint
     with serving(CONTENT) as (_, url):
         fetcher(tmp_path).fetch_all([wanted(url, CONTENT)])
     assert names_in(tmp_path) == {DIGEST}
