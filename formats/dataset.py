@@ -209,10 +209,11 @@ def read_groups(
     rows: int | None = None,
     columns: Sequence[str] | None = None,
     batch_rows: int = BATCH_ROWS,
+    groups: Sequence[int] | None = None,
     todo: str = _TODO,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file whose bytes were verified, in order. A batch never spans row groups, so that its
-    bytes stay bounded too. Columns come in the order asked for.
+    """The rows of a Parquet file whose bytes were verified, in order; those of `groups` alone, where given. A batch
+    never spans row groups, so that its bytes stay bounded too. Columns come in the order asked for.
 
     Raises SchemaMismatchError for other columns than `schema`, metadata included, CorruptDataError for another number
     of rows than `rows` and for what cannot be decoded.
@@ -223,7 +224,7 @@ def read_groups(
                 raise SchemaMismatchError(path, *_first_difference(schema, file.schema_arrow), todo)
             if rows is not None and file.metadata.num_rows != rows:
                 raise CorruptDataError(path, "rows", rows, file.metadata.num_rows, todo)
-            for group in range(file.num_row_groups):
+            for group in range(file.num_row_groups) if groups is None else groups:
                 yield from file.iter_batches(batch_rows, row_groups=[group], columns=columns, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's failure; Arrow's own has no number
