@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpus_assets.commands import build, config, ledger, up, verify
+from corpus_assets.commands import build, config, fetch, ledger, trace, up, verify
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
 
-_COMMANDS = (up, build, ledger, config, verify)
+_COMMANDS = (up, build, ledger, config, fetch, verify, trace)
 OK, FAILED, WRONG_USAGE = 0, 1, 2
 
 
@@ -48,12 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args.layout = layout_of(args)
     try:
         return args.run(args)
-    except ConfigError as error:
-        print(f"corpus: {error}", file=sys.stderr)
-        return WRONG_USAGE
     except CorpusError as error:
-        print(f"corpus: {error}", file=sys.stderr)
-        return FAILED
+        for line in (str(error), *getattr(error, "__notes__", ())):
+            print(f"corpus: {line}", file=sys.stderr)
+        return WRONG_USAGE if isinstance(error, ConfigError) else FAILED
     except KeyboardInterrupt:
         print("corpus: stopped; a rerun goes on from what is finished", file=sys.stderr)
         return 130

@@ -1,0 +1,96 @@
+"""A published version opened for reading: its manifest, its seal and the small files of its evidence, each held to its
+hash. The tables of the evidence are read by who needs them.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus_assets.validation import corpus_config as config_files
+from formats import corpus_manifest, durable, evidence, ledger, raw_set
+from formats.corpus_config import CorpusConfig
+from formats.errors import ConfigError, CorruptDataError
+from formats.layout import Layout
+from formats.ledger import LedgerRow
+from formats.naming import RESERVED, VersionKey
+from formats.raw_set import RawSet
+
+CONFIG_COPY = "config.yaml"
+_TODO = "restore the evidence folder from a copy, or build the version again"
+
+
+@dataclass(frozen=True)
+class PublishedVersion:
+    """`digest` is the SHA-256 of the manifest, which the lock holds; `sealed` is every file of the evidence."""
+
+    layout: Layout
+    key: VersionKey
+    digest: str
+    manifest: Mapping[str, Any]
+    sealed: Mapping[str, Mapping[str, Any]]
+    counts: Mapping[str, Any]
+    stage_versions: Mapping[str, Any]
+    rows: Mapping[str, LedgerRow]
+
+    @property
+    def evidence(self) -> Path:
+        return self.layout.evidence(self.key)
+
+    @property
+    def folder(self) -> Path:
+        return self.layout.version(self.key)
+
+    def config(self) -> CorpusConfig:
+        """The version's config from the copy that was sealed with it."""
+        return config_files.load(verified(self.evidence, self.sealed, CONFIG_COPY), self.key)
+
+    def raw_set(self, source: str) -> RawSet | None:
+        """The raw set that the version was made of; None where it is no longer there."""
+        digest = self.stage_versions.get("raw_sets", {}).get(source)
+        for folder in sorted(self.layout.raw_sets(source).glob("*")):
+            if (folder / raw_set.LOCK).exists() and durable.read_lock(folder / raw_set.LOCK) == digest:
+                return raw_set.open_set(folder)
+        return None
+
+
+def published_versions(layout: Layout) -> list[VersionKey]:
+    """Every version below the root that has a lock, in the order of the keys."""
+    found = []
+    for lock in layout.corpus.glob("*/*.lock"):
+        if lock.parent.name not in RESERVED and not lock.name.startswith("."):
+            found.append(VersionKey.parse(f"{lock.parent.name}.{lock.stem}"))
+    return sorted(found)
+
+
+def open_published(layout: Layout, key: VersionKey) -> PublishedVersion:
+    """Raises ConfigError for a version that is not published, CorruptDataError for a file that changed since."""
+    if not layout.lock(key).exists():
+        names = ", ".join(map(str, published_versions(layout))) or "none"
+        raise ConfigError(f"version {key} is not published below {layout.root}; published are: {names}")
+    folder = layout.evidence(key)
+    digest = durable.check_lock(layout.lock(key), layout.version(key) / corpus_manifest.NAME_ON_DISK)
+    sealed = evidence.read_seal(folder)
+    return PublishedVersion(
+        layout,
+        key,
+        digest,
+        corpus_manifest.read(layout.version(key)),
+        sealed,
+        durable.json_of(verified(folder, sealed, evidence.COUNTS)),
+        durable.json_of(verified(folder, sealed, evidence.STAGE_VERSIONS)),
+        _ledger_rows(verified(folder, sealed, evidence.LEDGER_ROWS)),
+    )
+
+
+def verified(folder: Path, sealed: Mapping[str, Mapping[str, Any]], name: str) -> Path:
+    """The path of a file that the seal must name, once its bytes are those sealed."""
+    if name not in sealed:
+        raise CorruptDataError(folder / evidence.SEAL, "files", name, "no such entry", _TODO)
+    return evidence.verified(folder, name, dict(sealed[name]))
+
+
+def _ledger_rows(path: Path) -> dict[str, LedgerRow]:
+    rows = [ledger.from_json(json.loads(line)) for line in path.read_bytes().splitlines()]
+    return {row.source_id: row for row in rows}

@@ -1,0 +1,79 @@
+"""Verdicts in words: which rule failed, what was measured, and what would have passed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from formats.reasons import RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
+
+MILLION = 1_000_000
+NO_RULE = {
+    Reason.KEPT.value: "kept",
+    Reason.EXACT_DUPLICATE.value: "the same text, but for case and white space, as a document that stays",
+    Reason.NEAR_DUPLICATE.value: "nearly the same text as a document that stays",
+    Reason.CONTAMINATED.value: "shares words with a protected item of an eval set",
+    Reason.TRAIN_NEAR_VAL.value: "nearly the same text as a document of the val split",
+}
+
+
+@dataclass(frozen=True)
+class FailedRule:
+    """One filter rule that a document did not pass; numbers in people's units (ratios from 0 to 1)."""
+
+    reason: str
+    filter: str
+    words: str
+
+
+def number(value: int, scale: int) -> str:
+    """A signal in people's unit, exactly: 252812 millionths is 0.252812."""
+    if scale == 1:
+        return f"{value:,}"
+    digits = len(str(scale)) - 1
+    whole, rest = divmod(value, scale)
+    return f"{whole:,}.{rest:0{digits}d}".rstrip("0").rstrip(".")
+
+
+def signal_words(rule: Rule) -> str:
+    return rule.signal.replace("_", " ").replace("n chars", "characters").replace("n words", "words")
+
+
+def demand(rule: Rule, limit: int | None, lang_allow: list[str] | tuple[str, ...] = ()) -> str:
+    """What the rule asks of its signal, such as `words at least 50`."""
+    if rule.bound == "allow":
+        return f"language one of {', '.join(lang_allow)}"
+    if limit is None:
+        return f"{signal_words(rule)}: does not apply"
+    return f"{signal_words(rule)} at {'least' if rule.bound == 'min' else 'most'} {number(limit, rule.scale)}"
+
+
+def failed_rules(row: Mapping[str, Any], rules: Mapping[str, Any]) -> list[FailedRule]:
+    """Every filter rule that an evidence row failed, the verdict's first; `rules` are those of its source."""
+    failed = [rule for rule in RULES if row["rules_failed"] & RULE_BIT[rule.reason]]
+    failed.sort(key=lambda rule: rule.reason != row["verdict"])
+    return [FailedRule(rule.reason, rule.filter, _measured(rule, row, rules)) for rule in failed]
+
+
+def _measured(rule: Rule, row: Mapping[str, Any], rules: Mapping[str, Any]) -> str:
+    value = row[rule.signal]
+    found = value if rule.bound == "allow" else number(value, rule.scale)
+    said = demand(rule, rules["thresholds"].get(rule.reason), rules["lang_allow"]).removeprefix(signal_words(rule))
+    return (
+        f"{signal_words(rule)} is {found}, expected {said.strip()} (filter {rule.filter}, profile {rules['profile']})"
+    )
+
+
+def in_words(row: Mapping[str, Any], rules: Mapping[str, Any], jaccard_threshold: float) -> str:
+    """Why an evidence row is in or out, with what was measured and the limit that decided."""
+    verdict = row["verdict"]
+    if verdict in RULE_BY_REASON:
+        return failed_rules(row, rules)[0].words
+    words = NO_RULE[verdict]
+    if row["keeper_id"] and row["keeper_jaccard"] is None:
+        return f"{words}, {row['keeper_id']}"
+    if row["keeper_id"]:
+        jaccard = number(row["keeper_jaccard"], MILLION)
+        return f"{words}, {row['keeper_id']}: Jaccard {jaccard}, dropped from {jaccard_threshold} on"
+    if verdict == Reason.CONTAMINATED:
+        return f"{words}: {row['eval_set']}:{row['eval_item']}"
+    return words

@@ -1,0 +1,363 @@
+"""From a document's id or URL to its shard row, its fate and its reasons, its raw line, the fetched file and the ledger
+row; and back, from a source, domain or URL prefix to shards.
+
+Everything is read from published versions and hashed before it is believed. What is looked for is a `Target`; another
+kind of name (a token's place in a snapshot) is another Target, which resolves to ids before the chain begins.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.kernels.exact_text import normalize, text_digests
+from corpus_assets.plans import evidence_lookup
+from corpus_assets.plans.evidence_lookup import DocumentRows
+from corpus_assets.plans.published_version import PublishedVersion, open_published
+from corpus_assets.plans.reason_words import FailedRule, failed_rules, in_words
+from formats import corpus_shard, evidence, raw_set
+from formats.dataset import Shard
+from formats.errors import CorruptDataError
+from formats.layout import Layout
+from formats.naming import NAME, VersionKey
+from formats.raw_set import RawSet
+from formats.reasons import Reason
+from formats.stage_tables import PII_KINDS
+
+MAX_DOCUMENTS = 20
+"""Documents of one URL whose chain is told in full; the others are counted."""
+_ID = re.compile(rf"({NAME.pattern}):(0|[1-9][0-9]*)")
+_SHARD_COLUMNS = tuple(name for name in corpus_shard.SCHEMA.names if name != "text")
+_MILLION = 1_000_000
+_TWO_BUILDS = "it and the evidence are of two builds; restore both from a copy, or build the version again"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a person asked for: a URL, and, where the words have that form, the id `<source>:<k>`."""
+
+    words: str
+    source: str | None = None
+    k: int | None = None
+
+    @classmethod
+    def parse(cls, words: str) -> "Target":
+        found = _ID.fullmatch(words)
+        return cls(words, found[1], int(found[2])) if found else cls(words)
+
+
+@dataclass(frozen=True)
+class ShardRow:
+    """Where a kept document lies. `row` counts in the shard, `row_of_version` over all shards, both from 0."""
+
+    shard: str
+    shard_sha256: str
+    row: int
+    row_of_version: int
+    split: str
+    license_spdx: str
+    sha256: str
+    minhash_cluster: int
+    pii_redactions: int
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """The document that stayed instead, and what became of it later."""
+
+    id: str
+    url: str
+    verdict: str
+    jaccard: float | None
+    shard: str | None
+    row_of_version: int | None
+
+
+@dataclass(frozen=True)
+class Cluster:
+    root: str
+    size: int
+    keepers: int
+    largest_distance: float
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """The protected item met, and the words of the document that meet it (code points of the normalized text)."""
+
+    eval_set: str
+    eval_item: str
+    span_start: int
+    span_end: int
+    text: str | None
+
+
+@dataclass(frozen=True)
+class RawLine:
+    """The line of a raw part, counted from 0, and what it holds."""
+
+    part: str
+    part_sha256: str
+    line: int
+    fetched_at: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FetchedFile:
+    url: str
+    sha256: str
+    num_bytes: int
+
+
+@dataclass(frozen=True)
+class LedgerSource:
+    """The ledger row as the version pinned it."""
+
+    source_id: str
+    title: str
+    license_spdx: str
+    license_evidence: str
+    attribution: str
+    retrieved: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class TracedDocument:
+    """One document in one version, from its shard row back to its ledger row."""
+
+    version: str
+    id: str
+    doc_id: str
+    url: str
+    verdict: str
+    reason: str
+    rules_failed: Sequence[FailedRule]
+    n_chars: int
+    n_words: int
+    lang: str
+    lang_score: float | None
+    pii: Mapping[str, int] | None
+    published: ShardRow | None
+    keeper: Keeper | None
+    cluster: Cluster | None
+    contamination: Contamination | None
+    raw: RawLine | None
+    file: FetchedFile | None
+    ledger: LedgerSource
+
+
+@dataclass(frozen=True)
+class TracedReject:
+    """A record that became no document in one version."""
+
+    version: str
+    source_id: str
+    url: str
+    position: int
+    reason: str
+    rejects_file: str
+    file: FetchedFile | None
+    ledger: LedgerSource
+
+
+@dataclass
+class Trace:
+    """What was found, and what was looked through. `more` counts documents beyond those told in full."""
+
+    target: str
+    documents: list[TracedDocument] = field(default_factory=list)
+    rejects: list[TracedReject] = field(default_factory=list)
+    more: int = 0
+    searched: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def found(self) -> bool:
+        return bool(self.documents or self.rejects)
+
+
+def trace(layout: Layout, words: str, keys: Iterable[VersionKey]) -> Trace:
+    """The chain of the document or rejected record that `words` name, in each of the versions.
+
+    Raises ConfigError for a version that is not published, CorruptDataError for anything that changed since.
+    """
+    target, result = Target.parse(words), Trace(words)
+    for key in keys:
+        _Tracer(open_published(layout, key), result).trace(target)
+    return result
+
+
+class _Tracer:
+    """One version."""
+
+    def __init__(self, version: PublishedVersion, result: Trace) -> None:
+        self._version, self._result = version, result
+        self._rows = DocumentRows(version)
+
+    def trace(self, target: Target) -> None:
+        self._result.searched.append(f"{self._version.key}: {self._rows.rows:,} documents")
+        row = self._rows.at(target.source, target.k) if target.source is not None and target.k is not None else None
+        for found in [row] if row else self._with_url(target.words):
+            if len(self._result.documents) < MAX_DOCUMENTS:
+                self._result.documents.append(self._document(found))
+            else:
+                self._result.more += 1
+        if row is None:
+            self._result.rejects.extend(self._rejects(target.words))
+
+    def _with_url(self, url: str) -> Iterator[dict[str, Any]]:
+        for batch in self._rows.where(*evidence_lookup.equal_to(url)):
+            yield from batch.to_pylist()
+
+    def _document(self, row: dict[str, Any]) -> TracedDocument:
+        version = self._version
+        source, _, k = row["id"].partition(":")
+        rules = version.counts["rules"][source]
+        raw = self._raw_line(row)
+        return TracedDocument(
+            version=str(version.key),
+            **{name: row[name] for name in ("id", "doc_id", "url", "verdict", "n_chars", "n_words", "lang")},
+            reason=in_words(row, rules, version.manifest["dedup"]["jaccard_threshold"]),
+            rules_failed=failed_rules(row, rules),
+            lang_score=None if row["lang_score"] is None else row["lang_score"] / 1000,
+            pii=None if row["pii_email"] is None else {kind: row[f"pii_{kind}"] for kind in PII_KINDS},
+            published=self._shard_row(row) if row["verdict"] == Reason.KEPT else None,
+            keeper=self._keeper(row),
+            cluster=self._cluster(row["cluster"]),
+            contamination=_contamination(row, raw),
+            raw=raw,
+            file=self._file(source, int(k), "documents"),
+            ledger=self._ledger(source),
+        )
+
+    def _shard_row(self, row: dict[str, Any]) -> ShardRow:
+        entries = self._version.manifest["shards"]
+        entry = entries[row["shard"]]
+        at = row["row"] - sum(shard["rows"] for shard in entries[: row["shard"]])
+        seen = 0
+        for batch in corpus_shard.read_shard(self._version.folder, entry, columns=_SHARD_COLUMNS):
+            if at < seen + batch.num_rows:
+                found = batch.slice(at - seen, 1).to_pylist()[0]
+                break
+            seen += batch.num_rows
+        else:
+            found = {"id": None}
+        path = self._version.folder / entry["name"]
+        if found["id"] != row["id"]:
+            raise CorruptDataError(path, f"id of row {at}", row["id"], found["id"], _TWO_BUILDS)
+        return ShardRow(
+            shard=path.relative_to(self._version.layout.root).as_posix(),
+            shard_sha256=entry["sha256"],
+            row=at,
+            row_of_version=row["row"],
+            sha256=found["sha256"].hex(),
+            **{name: found[name] for name in ("split", "license_spdx", "minhash_cluster", "pii_redactions")},
+        )
+
+    def _keeper(self, row: dict[str, Any]) -> Keeper | None:
+        if row["keeper_id"] is None:
+            return None
+        source, _, k = row["keeper_id"].partition(":")
+        keeper = self._rows.at(source, int(k))
+        if keeper is None:
+            place = self._version.evidence
+            raise CorruptDataError(place, f"keeper of {row['id']}", row["keeper_id"], "no row", _TWO_BUILDS)
+        return Keeper(
+            keeper["id"],
+            keeper["url"],
+            keeper["verdict"],
+            None if row["keeper_jaccard"] is None else row["keeper_jaccard"] / _MILLION,
+            None if keeper["shard"] is None else self._version.manifest["shards"][keeper["shard"]]["name"],
+            keeper["row"],
+        )
+
+    def _cluster(self, root: str | None) -> Cluster | None:
+        """Clusters of one are not listed."""
+        if root is None:
+            return None
+        for batch in evidence.read(self._version.evidence, "clusters"):
+            for row in batch.filter(pc.equal(batch.column("root"), root)).to_pylist():
+                return Cluster(root, row["size"], row["keepers"], row["largest_distance"] / _MILLION)
+        return None
+
+    def _raw_line(self, row: dict[str, Any]) -> RawLine | None:
+        raw = self._raw_set(row["source_id"])
+        if raw is None:
+            return None
+        part = raw.parts[row["raw_part"]]
+        line = _line_of(part, row["raw_line"])
+        digest = text_digests(normalize(pa.array([line["text"]], pa.large_string())))[0].as_py()
+        if digest != row["text_digest"]:
+            expected = row["text_digest"].hex()
+            raise CorruptDataError(part.path, f"digest of line {row['raw_line']}", expected, digest.hex(), _TWO_BUILDS)
+        name = raw.folder.joinpath(raw_set.part_name(part.id)).relative_to(self._version.layout.root).as_posix()
+        return RawLine(name, part.sha256, row["raw_line"], line["fetched_at"], line["text"])
+
+    def _raw_set(self, source: str) -> RawSet | None:
+        raw = self._version.raw_set(source)
+        if raw is None:
+            note = f"{self._version.key}: the raw set of {source} is no longer below {self._version.layout.root}"
+            if note not in self._result.notes:
+                self._result.notes.append(note)
+        return raw
+
+    def _rejects(self, url: str) -> Iterator[TracedReject]:
+        """Rejected records of this URL, in any source."""
+        for source, counts in self._version.counts["sources"].items():
+            total = sum(counts["rejects"].values())
+            raw = self._raw_set(source) if total else None
+            if raw is None:
+                continue
+            self._result.searched.append(f"{self._version.key}: {total:,} rejected records of {source}")
+            name = raw.folder.joinpath(raw_set.REJECTS).relative_to(self._version.layout.root).as_posix()
+            for number, reject in enumerate(raw_set.read_rejects(raw)):
+                if reject["url"] == url:
+                    yield TracedReject(
+                        str(self._version.key),
+                        source,
+                        url,
+                        reject["position"],
+                        reject["reason"],
+                        name,
+                        self._file(source, number, "rejects"),
+                        self._ledger(source),
+                    )
+
+    def _file(self, source: str, number: int, what: str) -> FetchedFile | None:
+        """The fetched file of a source's document (or reject) `number`: they come file after file."""
+        for batch in evidence.read(self._version.evidence, "files"):
+            for file in batch.filter(pc.equal(batch.column("source_id"), source)).to_pylist():
+                if number < file[what]:
+                    return FetchedFile(file["url"], file["sha256"].hex(), file["num_bytes"])
+                number -= file[what]
+        return None
+
+    def _ledger(self, source: str) -> LedgerSource:
+        row = self._version.rows[source]
+        names = ("source_id", "title", "license_spdx", "license_evidence", "attribution", "retrieved", "digest")
+        return LedgerSource(**{name: getattr(row, name) for name in names})
+
+
+def _line_of(part: Shard, line: int) -> dict[str, Any]:
+    for batch in raw_set.read_part(part, columns=("raw_line", "fetched_at", "text")):
+        at = np.flatnonzero(batch.column("raw_line").to_numpy() == line)
+        if len(at):
+            found: dict[str, Any] = batch.slice(int(at[0]), 1).to_pylist()[0]
+            return found
+    raise CorruptDataError(part.path, "lines", f"more than {line}", part.rows, _TWO_BUILDS)
+
+
+def _contamination(row: dict[str, Any], raw: RawLine | None) -> Contamination | None:
+    if row["eval_set"] is None:
+        return None
+    text = None
+    if raw is not None:
+        normalized = normalize(pa.array([raw.text], pa.large_string()))[0].as_py()
+        text = normalized[row["span_start"] : row["span_end"]]
+    return Contamination(*(row[name] for name in ("eval_set", "eval_item", "span_start", "span_end")), text)
