@@ -3,6 +3,7 @@
 Same bytes for every number of workers, kind of pool and memory budget (tests/conformance).
 """
 
+import threading
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,12 +15,16 @@ from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError
 from resources.engines import tasks
 from resources.engines.contract import Batches, Dest, Task
-from resources.engines.pool import Progress, Stop, run, until_stopped
+from resources.engines.pool import Progress, run
 from resources.engines.runs import sort_batches
+from resources.engines.streams import Stop, ahead, until_stopped
 
 MIN_MEMORY_BYTES = 64 * 1024 * 1024
 PROCESSES_FROM_BYTES = 256 * 1024 * 1024
 """Stored bytes from which a map pays for processes, when nobody said which pool to take."""
+
+AHEAD = 2
+"""Batches that reading and sorting may be ahead of the reducer, with more than one worker."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +52,18 @@ class LocalEngine:
         return Dataset(out.schema, tuple(self._run(job, source.shards, source)))
 
     def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
-        """See Engine. Buckets run one after the other in the calling thread, the sorter's threads behind them."""
+        """See Engine. Buckets run one after the other in the calling thread; reading and sorting go on behind."""
         task.load()
         tasks.check_sort(source.schema, bucket, keys)
-        with closing(
-            sort_batches(
-                self._rows_to_sort(source, bucket, keys),
-                source.schema,
-                list(dict.fromkeys((bucket, *keys))),
-                memory_bytes=self.memory_bytes,
-                threads=self.workers,
-                scratch=self.scratch,
-            )
-        ) as rows:
-            return tasks.gathered(out.schema, tasks.reduce_buckets(rows, task, out, bucket=bucket, keys=keys))
+        stop = threading.Event()
+        depth = AHEAD if self.workers > 1 else 0
+        read = ahead(until_stopped(self._rows_to_sort(source, bucket, keys), stop), depth, threading.Event())
+        order = list(dict.fromkeys((bucket, *keys)))
+        rows = sort_batches(
+            read, source.schema, order, memory_bytes=self.memory_bytes, threads=self.workers, scratch=self.scratch
+        )
+        with closing(read), closing(ahead(rows, depth, stop)) as in_order:
+            return tasks.gathered(out.schema, tasks.reduce_buckets(in_order, task, out, bucket=bucket, keys=keys))
 
     def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
         """See Engine. Every source shard is verified once, then only the row groups needed are read."""

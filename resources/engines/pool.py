@@ -7,32 +7,13 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Protocol
+from typing import Any
 
 from formats.errors import TransientError
 from resources.engines import worker
-from resources.engines.contract import Batches
+from resources.engines.streams import Stop, StoppedError
 
 Progress = Callable[[int, int], None]
-
-
-class Stop(Protocol):
-    """A flag of threads or of processes."""
-
-    def is_set(self) -> bool: ...
-    def set(self) -> None: ...
-
-
-class StoppedError(Exception):
-    """Another item failed, so this one ended early. Never seen outside a run."""
-
-
-def until_stopped(batches: Batches, stop: Stop) -> Batches:
-    """The batches, until the run is over: then StoppedError, so that the writer drops its temporary file."""
-    for batch in batches:
-        if stop.is_set():
-            raise StoppedError
-        yield batch
 
 
 def run(

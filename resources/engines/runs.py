@@ -16,7 +16,8 @@ import pyarrow as pa
 from formats.dataset import row_sizes
 from resources.engines.contract import Batches
 from resources.engines.scratch import spill_folder
-from resources.engines.sorter import Sorted, sort_in_memory, sort_narrow
+from resources.engines.sorter import sort_in_memory, sort_narrow
+from resources.engines.streams import Stream
 from resources.engines.tasks import BATCH_BYTES, cuts
 
 RUN_SHARE = 4
@@ -33,16 +34,18 @@ MAX_NARROW_BYTES = 64
 
 def sort_batches(
     batches: Batches, schema: pa.Schema, order: Sequence[str], *, memory_bytes: int, threads: int, scratch: Path
-) -> Sorted:
+) -> Stream:
     """All rows, ascending by the columns of `order`: integers by value, strings and binaries by bytes."""
     if not _carries_text(schema, order):
-        return sort_narrow(batches, schema, order, memory_bytes=memory_bytes, threads=threads, scratch=scratch)
+        yield from sort_narrow(batches, schema, order, memory_bytes=memory_bytes, threads=threads, scratch=scratch)
+        return
     run_bytes = min(memory_bytes // RUN_SHARE, MAX_RUN_BYTES)
     first = _take_run(batches, run_bytes)
     if sum(batch.nbytes for batch in first) <= run_bytes:
-        return sort_in_memory(first, schema, order, BATCH_BYTES)
+        yield from sort_in_memory(first, schema, order, BATCH_BYTES)
+        return
     rest = iter(lambda: _take_run(batches, run_bytes), [])
-    return _merge_runs(chain([first], rest), schema, order, memory_bytes // 2, threads, scratch)
+    yield from _merge_runs(chain([first], rest), schema, order, memory_bytes // 2, threads, scratch)
 
 
 def _carries_text(schema: pa.Schema, order: Sequence[str]) -> bool:
@@ -73,7 +76,7 @@ def _merge_runs(
     memory_bytes: int,
     threads: int,
     scratch: Path,
-) -> Sorted:
+) -> Stream:
     with spill_folder(scratch) as folder:
         stored = _StoredRuns(folder / "runs.arrow", schema)
         keys = sort_narrow(

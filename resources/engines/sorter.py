@@ -5,7 +5,7 @@ Narrow rows go through DuckDB, which spills. Rows with text go to sorted runs on
 DuckDB is only the sorter: batches go in and come out through Arrow, and it touches no file but its own spill.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -18,9 +18,8 @@ from formats.dataset import row_sizes
 from formats.errors import ConfigError
 from resources.engines.contract import Batches
 from resources.engines.scratch import spill_folder
+from resources.engines.streams import Stream
 from resources.engines.tasks import BATCH_BYTES, conform, cuts
-
-Sorted = Generator[pa.RecordBatch, None, None]
 
 MAX_BATCH_ROWS = 65_536
 IN_MEMORY_ROWS = 262_144
@@ -31,7 +30,7 @@ IN_MEMORY_SHARE = 8
 
 def sort_narrow(
     batches: Batches, schema: pa.Schema, order: Sequence[str], *, memory_bytes: int, threads: int, scratch: Path
-) -> Sorted:
+) -> Stream:
     """All rows, ascending by the columns of `order`: integers by value, strings and binaries by bytes.
 
     Raises ConfigError when DuckDB cannot hold even its working set in the budget.
@@ -45,8 +44,9 @@ def sort_narrow(
         if rows > IN_MEMORY_ROWS or num_bytes > memory_bytes // IN_MEMORY_SHARE:
             batch_rows = max(1, min(MAX_BATCH_ROWS, BATCH_BYTES * rows // max(1, num_bytes)))
             rest = chain(let_go(held), batches)
-            return _sort_on_disk(rest, schema, order, batch_rows, memory_bytes, threads, scratch)
-    return sort_in_memory(held, schema, order, BATCH_BYTES)
+            yield from _sort_on_disk(rest, schema, order, batch_rows, memory_bytes, threads, scratch)
+            return
+    yield from sort_in_memory(held, schema, order, BATCH_BYTES)
 
 
 def let_go(held: list[pa.RecordBatch]) -> Batches:
@@ -56,7 +56,7 @@ def let_go(held: list[pa.RecordBatch]) -> Batches:
         yield held.pop()
 
 
-def sort_in_memory(held: list[pa.RecordBatch], schema: pa.Schema, order: Sequence[str], max_bytes: int) -> Sorted:
+def sort_in_memory(held: list[pa.RecordBatch], schema: pa.Schema, order: Sequence[str], max_bytes: int) -> Stream:
     """The rows of `held`, which is emptied, sorted, in batches of at most `max_bytes` (a longer row comes alone)."""
     table = pa.Table.from_batches(held, schema).combine_chunks()
     held.clear()
@@ -76,7 +76,7 @@ def _sort_on_disk(
     memory_bytes: int,
     threads: int,
     scratch: Path,
-) -> Sorted:
+) -> Stream:
     failures: list[BaseException] = []
 
     def source() -> Iterator[pa.RecordBatch]:
