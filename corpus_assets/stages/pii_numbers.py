@@ -1,13 +1,19 @@
-"""Cards and phones among digits: a run of digits and gaps is cut into groups, cards are taken first, then phone numbers.
+"""Cards and phones among digits: a run of digits and gaps is cut into groups; cards are taken first, then phones.
 
 Cards: issuer prefix, length, grouping as printed, Luhn. Phones: in international form and valid anywhere; or with a
 context word such as "Phone:" close by; or, in prose, written with gaps and valid in one of the rules' regions.
 """
 
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
 import phonenumbers
 from stdnum import isbn, luhn
 
 from corpus_assets.stages.pii_patterns import DIGIT_BYTES, PLACEHOLDERS, WORD_BYTES, Hit, PiiRules, byte_at, compiled
+from formats.errors import ConfigError
 
 Group = tuple[int, int]
 _GROUP = compiled(r"[0-9]+")
@@ -18,17 +24,18 @@ def digits(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
     groups = [match.span() for match in _GROUP.finditer(text, start, end)]
     hits: list[Hit] = []
     rest: list[Group] = []
-    at = 0
-    while at < len(groups):
-        taken = _card(text, groups, at)
-        if taken:
+    free = 0
+    for at, group in enumerate(groups):
+        if at < free:
+            continue
+        num_groups = _card(text, groups, at) if group[1] - group[0] in _GROUPINGS_BY_FIRST else 0
+        if num_groups:
             hits += _phones(text, rest, rules)
             rest = []
-            hits.append(("card", groups[at][0], groups[at + taken - 1][1]))
-            at += taken
+            free = at + num_groups
+            hits.append(("card", group[0], groups[free - 1][1]))
         else:
-            rest.append(groups[at])
-            at += 1
+            rest.append(group)
     return hits + _phones(text, rest, rules)
 
 
@@ -78,7 +85,8 @@ _ISSUERS: tuple[tuple[int, int, tuple[int, ...]], ...] = (
     (6304, 6304, (12, 13, 14, 15, 16, 19)),
     (67, 67, (12, 13, 14, 15, 16, 19)),
 )
-_GROUPINGS = ((4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (6, 13))
+_GROUPINGS = ((4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (6, 13), *((size,) for size in range(12, 20)))
+_GROUPINGS_BY_FIRST = {first: [g for g in _GROUPINGS if g[0] == first] for first in {g[0] for g in _GROUPINGS}}
 
 
 def is_card(number: str) -> bool:
@@ -91,11 +99,11 @@ def is_card(number: str) -> bool:
 
 def _card(text: bytes, groups: list[Group], at: int) -> int:
     """How many groups, from `at` on, are a card number as cards are printed; 0 for none."""
-    for lengths in ((groups[at][1] - groups[at][0],), *_GROUPINGS):
+    for lengths in _GROUPINGS_BY_FIRST[groups[at][1] - groups[at][0]]:
         span = groups[at : at + len(lengths)]
-        if tuple(e - s for s, e in span) != lengths or not 12 <= sum(lengths) <= 19:
+        if [e - s for s, e in span] != [*lengths]:
             continue
-        gaps = {text[a[1] : b[0]] for a, b in zip(span, span[1:], strict=False)}
+        gaps = {text[a[1] : b[0]] for a, b in pairwise(span)}
         number = b"".join(text[s:e] for s, e in span).decode("ascii")
         alike = gaps <= {b" "} or gaps <= {b"-"}
         if alike and is_card(number) and _card_may_stand(text, span[0][0], span[-1][1]):
@@ -116,13 +124,15 @@ def _card_may_stand(text: bytes, start: int, end: int) -> bool:
 CONTEXT_BYTES = 40
 """How far before a number its context word may stand."""
 _CONTEXT = compiled(
-    r"(?i)(?:\b|_)(?:(?:tele|cell|mobile|smart|home|work)?[ _-]?phone|cell(?:ular)?(?:[ _-]?(?:number|no)|:)|desk:|fax|mobile"
-    r"|mobil|tel|telefon|telefono|telefone|telefoon|puhelin|handy|whatsapp|hotline|msisdn|t\xc3\xa9l(?:\xc3\xa9phone)?"
+    r"(?i)(?:\b|_)(?:(?:tele|cell|mobile|smart|home|work)?[ _-]?phone|cell(?:ular)?(?:[ _-]?(?:number|no)|:)|desk:|fax"
+    r"|mobile|mobil|tel|telefon|telefono|telefone|telefoon|puhelin|handy|whatsapp|hotline|msisdn|t\xc3\xa9l(?:\xc3\xa9phone)?"
     r"|tel\xc3\xa9fono|m\xc3\xb3vil)(?:s|nummer)?(?:[ _.-]{0,2}(?:number|num|no|nr|n))?(?:\b|_)"
     r"|\xd1\x82\xd0\xb5\xd0\xbb|\xe7\x94\xb5\xe8\xaf\x9d|\xe9\x9b\xbb\xe8\xa9\xb1|\xe6\x89\x8b\xe6\x9c\xba"
 )
 """Words that make a number of 7 to 15 digits a phone, gaps or none (also in Russian, Chinese, Japanese)."""
-_VERB = compiled(r"(?i)\b(?:call|calls|calling|dial|contact|reach|reached|text|ring|answering|messages|office|registered)\b")
+_VERB = compiled(
+    r"(?i)\b(?:call|calls|calling|dial|contact|reach|reached|text|ring|answering|messages|office|registered)\b"
+)
 """Words that do so where the number is written with gaps."""
 _LABEL_AFTER = compiled(r"(?i)[ -]{1,2}\(?(?:office|fax|mobile|cell|home|work|desk|phone|tel)\b")
 _EXTENSION = compiled(r"(?i) ?(?:x|ext\.?|extension) ?[0-9]{1,6}")
@@ -136,79 +146,109 @@ _NO_PHONE = compiled(
     r"(?:1[5-9]|20)[0-9]{2}[-/. ](?:0?[1-9]|1[0-2])[-/. ](?:0?[1-9]|[12][0-9]|3[01])(?:[^0-9].*)?"  # 2024-01-15 12
     r"|(?:0?[1-9]|[12][0-9]|3[01])[-/.](?:0?[1-9]|[12][0-9]|3[01])[-/.](?:1[5-9]|20)[0-9]{2}(?:[^0-9].*)?"  # 15.01.2024
     r"|(?:1[5-9]|20)[0-9]{2}.{1,3}(?:1[5-9]|20)[0-9]{2}"  # 1914-1918
-    r"|[0-9]+\.[0-9]+"  # decimals
+    r"|[0-9]+\.[0-9]+|[0-9]\.[0-9].*"  # decimals, several in a row too
     r"|[0-9]{3}-[0-9]{2}-[0-9]{4}|[0-9]{5}-[0-9]{4}"  # US social security, ZIP + 4
-    r"|[0-9]{1,3}(?:\.[0-9]{1,3}){3}"  # addresses and versions
+    r"|[0-9]{1,3}(?:\.[0-9]{1,3}){2,3}(?:/[0-9]{1,2})?"  # versions, networks
     r"|[0-9]{1,3}(?:\.[0-9]{3})+|[1-9][0-9]{0,2}(?: 000)+"  # thousands
     r"|(?:[0-9][^0-9]{1,3}){3,}.*"  # 1 2 3 4
 )
-_US_SHAPE = compiled(r"\([2-9][0-9]{2}\) ?[0-9]{3}[-. ][0-9]{4}|[2-9][0-9]{2}-[0-9]{3}-[0-9]{4}|[2-9][0-9]{2}\.[0-9]{3}\.[0-9]{4}")
+_LIST = compiled(r"[1-9][0-9]?(?:[ -][0-9]{1,2}){3,}|[1-9].*/.*")
+"""Line numbers and ranges, where nothing else says that it is a phone."""
+_US_SHAPE = compiled(
+    r"\([2-9][0-9]{2}\) ?[0-9]{3}[-. ][0-9]{4}|[2-9][0-9]{2}-[0-9]{3}-[0-9]{4}|[2-9][0-9]{2}\.[0-9]{3}\.[0-9]{4}"
+)
 """Nothing else is written so; area code 555 of the films is no valid number, yet it is meant as one."""
+_MAY_OMIT_ZERO = ("BR", "IN")
+"""Where a number is mostly written without the 0 that is dialled before it."""
+_KINDS = (
+    *("fixed_line", "mobile", "toll_free", "premium_rate", "shared_cost"),
+    *("personal_number", "voip", "pager", "uan", "voicemail"),
+)
+"""The kinds of number in phonenumbers' metadata: one of them fits every valid number."""
 _SENTENCE_GAPS = (b"  ", b" - ", b"- ", b" -", b" /", b"/ ", b" .", b". ", b"\xe2\x80\x93", b"--", b"..", b"//")
 
 
 def _phones(text: bytes, groups: list[Group], rules: PiiRules) -> list[Hit]:
     """The run's units that are phones; else, piece by piece, what stands between single blanks."""
     hits: list[Hit] = []
-    for unit in _units(text, groups, _SENTENCE_GAPS):
+    for unit in _units(text, groups, _ends_unit):
         hit = _phone(text, unit, rules)
         if hit:
             hits.append(hit)
-        elif len(unit) > 1:
-            pieces = _units(text, unit, (b" ",))
-            hits += [hit for piece in pieces if len(pieces) > 1 and (hit := _phone(text, piece, rules))]
+            continue
+        pieces = _units(text, unit, lambda gap: b" " in gap) if len(unit) > 1 else []
+        for piece in pieces if len(pieces) > 1 else ():
+            if piece[-1][1] - piece[0][0] >= 7 and (hit := _phone(text, piece, rules)):
+                hits.append(hit)
     return hits
 
 
-def _units(text: bytes, groups: list[Group], gaps: tuple[bytes, ...]) -> list[list[Group]]:
-    """The groups, cut where the bytes between two of them hold one of the gaps."""
+def _units(text: bytes, groups: list[Group], ends: Callable[[bytes], bool]) -> list[list[Group]]:
+    """The groups, cut at the gaps that end a unit."""
     units: list[list[Group]] = []
+    unit: list[Group] = []
     for group in groups:
-        if not units or any(gap in text[units[-1][-1][1] : group[0]] for gap in gaps):
-            units.append([])
-        units[-1].append(group)
-    return units
+        if unit and ends(text[unit[-1][1] : group[0]]):
+            units.append(unit)
+            unit = []
+        unit.append(group)
+    return [*units, unit] if unit else units
+
+
+def _ends_unit(gap: bytes) -> bool:
+    """Whether no number is written across the gap."""
+    return len(gap) > 1 and any(cut in gap for cut in _SENTENCE_GAPS)
 
 
 def _phone(text: bytes, unit: list[Group], rules: PiiRules) -> Hit | None:
-    number_size = sum(e - s for s, e in unit)
-    if not 7 <= number_size <= 17 or len(unit) > 8:
+    size = sum(e - s for s, e in unit)
+    if not 7 <= size <= 17 or len(unit) > 8:
         return None
     start, end = unit[0][0], unit[-1][1]
-    written, number = text[start:end], b"".join(text[s:e] for s, e in unit).decode("ascii")
-    if text[start - 1 : start] == b"(" and b")" in written:
+    written = text[start:end]
+    if byte_at(text, start - 1) == 0x28 and b")" in written:
         start -= 1
-    plus = text[start - 1 : start] == b"+"
+    plus = byte_at(text, start - 1) == 0x2B
     start -= plus
-    extension = _EXTENSION.match(text, end, end + 16)
-    if extension and byte_at(text, extension.end()) not in WORD_BYTES:
-        end = extension.end()
+    international = plus or written.startswith(b"00")
+    if not plus and _NO_PHONE.fullmatch(written):
+        return None
+    shape = text[start:end]
     before = text[max(0, start - CONTEXT_BYTES) : start]
-    for placeholder in PLACEHOLDERS:
-        before = before.replace(placeholder, b"")
-    labelled = bool(_LABEL_AFTER.match(text, end, end + 16))
-    named = labelled or bool(_CONTEXT.search(before))
+    around = before + text[end : end + 16]
+    in_words = not around.isascii() or around.upper() != around.lower()  # in a table of numbers there is no context
+    labelled = named = False
+    if in_words:
+        extension = _EXTENSION.match(text, end, end + 16)
+        if extension and byte_at(text, extension.end()) not in WORD_BYTES:
+            end = extension.end()
+        for placeholder in PLACEHOLDERS if b"<" in before else ():
+            before = before.replace(placeholder, b"")
+        labelled = bool(_LABEL_AFTER.match(text, end, end + 16))
+        named = labelled or bool(_CONTEXT.search(before))
     if not _phone_may_stand(text, start, end, named, labelled):
         return None
+    number = b"".join(text[s:e] for s, e in unit)
     hit = ("phone", start, end)
-    if plus or number.startswith("00"):
-        return hit if _is_valid("+" + (number if plus else number[2:]), None) or (named and number_size <= 15) else None
-    if _NO_PHONE.fullmatch(written) or _OTHER_NUMBER_BEFORE.search(before[-24:]) or _ACCOUNT_BEFORE.search(before):
+    if international:
+        known = _is_international(number.decode("ascii").removeprefix("" if plus else "00"))
+        return hit if known or (named and size <= 15) else None
+    if _OTHER_NUMBER_BEFORE.search(before[-24:]) or (in_words and _ACCOUNT_BEFORE.search(before)):
         return None
     if named:
-        return hit if number_size <= 15 else None
-    if len(unit) == 1 or (len(number) in (10, 13) and isbn.is_valid(number)):
+        return hit if size <= 15 else None
+    if len(unit) == 1 or (size in (10, 13) and isbn.is_valid(number.decode("ascii"))):
         return None
-    if _VERB.search(before):
+    if in_words and _VERB.search(before):
         return hit
-    if rules.code:
+    if rules.code or _LIST.fullmatch(written):
         return None
-    us_shape = "US" in rules.phone_regions and _US_SHAPE.fullmatch(text[start : unit[-1][1]])
-    return hit if us_shape or any(_is_valid(number, region) for region in rules.phone_regions) else None
+    us_shape = "US" in rules.phone_regions and _US_SHAPE.fullmatch(shape)
+    return hit if us_shape or _local_numbers(rules.phone_regions).fullmatch(number) else None
 
 
 def _phone_may_stand(text: bytes, start: int, end: int, named: bool, labelled: bool) -> bool:
-    """No word, decimal, time, path or hyphenated part touches the number; a name just before it may ("Tel.", "tel=")."""
+    """No word, decimal, time, path or hyphenated part touches the number; its name may ("Tel.", "tel=")."""
     before, after = byte_at(text, start - 1), byte_at(text, end)
     if before in WORD_BYTES or (before in b".,:" and byte_at(text, start - 2) in DIGIT_BYTES):
         return False
@@ -220,11 +260,27 @@ def _phone_may_stand(text: bytes, start: int, end: int, named: bool, labelled: b
     return after != 0x2D or labelled or follows not in WORD_BYTES
 
 
-def _is_valid(number: str, region: str | None) -> bool:
+@cache
+def _local_numbers(regions: tuple[str, ...]) -> Any:
+    """One RE2 of the digits of every valid number of the regions, as written there (with the 0 dialled before it).
+
+    Raises ConfigError for a region that phonenumbers does not know.
+    """
+    forms = ["[^0-9]"]  # no regions: nothing matches
+    for region in regions:
+        metadata = phonenumbers.PhoneMetadata.metadata_for_region(region)
+        if metadata is None:
+            raise ConfigError(f"phone region {region!r} is not known; give ISO 3166 codes such as US, GB, FR")
+        kinds = [getattr(metadata, kind) for kind in _KINDS]
+        patterns = [kind.national_number_pattern for kind in kinds if kind and kind.national_number_pattern]
+        prefix = metadata.national_prefix or ""
+        optional = "?" if prefix != "0" or region in _MAY_OMIT_ZERO else ""
+        forms.append(f"(?:{prefix}){optional}(?:{'|'.join(patterns)})")
+    return compiled("|".join(forms))
+
+
+def _is_international(number: str) -> bool:
     try:
-        parsed = phonenumbers.parse(number, region)
+        return phonenumbers.is_valid_number(phonenumbers.parse("+" + number))
     except phonenumbers.NumberParseException:
         return False
-    if region is None:
-        return phonenumbers.is_valid_number(parsed)
-    return phonenumbers.is_valid_number_for_region(parsed, region)

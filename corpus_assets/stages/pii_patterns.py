@@ -1,8 +1,8 @@
 r"""Where personal data may be: one RE2 pattern each, over UTF-8 bytes. Validators decide (pii_validators.py).
 
-A pattern only finds candidates, so it is wide and flat: no captures, no optional long tail, no context. RE2 keeps every
-search linear. Patterns are ASCII text with \x escapes and mean single bytes (Latin-1 mode); \xc3-\xc9 with a continuation
-byte is a Latin letter with a diacritic. The order is the order of precedence: what a pattern took, later ones do not see.
+A pattern only finds candidates, so it is wide and flat: no captures, no optional long tail, no context. RE2 keeps
+every search linear. Patterns are ASCII text with \x escapes and mean single bytes (Latin-1 mode); \xc3-\xc9 with a
+continuation byte is a Latin letter with a diacritic. The order is the order of precedence: an earlier pattern wins.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """What a candidate really is: each validator gets the text and a pattern's match, and returns the spans to replace.
 
-A validator is called on hits only, looks at a bounded piece around its match, and uses RE2 like the patterns do. It sees
-its neighbours: RE2 has no lookaround, so what may stand before and after a span is decided here. Numbers (cards, phones)
-are in pii_numbers.py.
+A validator is called on hits only, looks at a bounded piece around its match, and uses RE2 like the patterns do. RE2
+has no lookaround, so what may stand before and after a span is decided here. Cards and phones are in pii_numbers.py.
 """
 
 import ipaddress
@@ -23,14 +22,17 @@ MIN_QUOTED_MILLIBITS, MIN_BARE_MILLIBITS = 2_500, 3_000
 _PEM_END = b"-----END "
 _QUOTED = compiled(r"[ \t]{0,4}>?[ \t]{0,4}(?:[rbfu]?\"[^\"\\\s<>]{8,256}\"|[rbfu]?'[^'\\\s<>]{8,256}')")
 _BARE = compiled(r"[ \t]{0,4}[A-Za-z0-9+/=_.!#$%^&*~@-]{8,256}(?:[\s,;]|\z)")
+_NO_SECRET_NAME = compiled(r"(?i)(?:hash|hashed|digest|public|csrf|next|page|pad|unk|bos|eos|sep|mask|cls)[_-]?\z")
 _PLACEHOLDER = compiled(
     r"(?i)example|sample|dummy|change|placeholder|your|xxx|\*\*\*|\.\.\.|\$\{|\{\{|%\(|test|foo|secret|passw|token|none|null"
     r"|true|false|insert|redacted|1234|abcd|https?:|localhost|user|admin|hidden|\(|\)"
 )
-_IDENTIFIER = compiled(r"[A-Za-z_]+(?:[-_./:][A-Za-z_]+)*|[a-z]+(?:[A-Z][a-z]*)*[0-9]?|[0-9.,_-]+|[/.~][A-Za-z0-9_./-]*")
+_IDENTIFIER = compiled(
+    r"[A-Za-z_]+(?:[-_./:][A-Za-z_]+)*|[a-z]+(?:[A-Z][a-z]*)*[0-9]?|[0-9.,_-]+|[/.~][A-Za-z0-9_./-]*"
+)
 
 
-def private_key(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+def private_key(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
     """A PEM block, its END line included; a block without END loses its first line alone."""
     stop = text.find(_PEM_END, end, end + MAX_PEM_BYTES)
     if stop >= 0:
@@ -39,16 +41,21 @@ def private_key(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]
     return [("key", start, end)]
 
 
-def url_password(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+def url_password(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
     """The password alone of scheme://user:password@host."""
     colon = text.index(b":", start + 3, end)
     password = text[colon + 1 : end - 1]
-    if byte_at(text, start - 1) not in WORD_BYTES or password[:1] in b"{$%[" or _PLACEHOLDER.search(password):
+    if (
+        byte_at(text, start - 1) not in WORD_BYTES
+        or password[:1] in b"{$%["
+        or password == b"pass"
+        or _PLACEHOLDER.search(password)
+    ):
         return []
     return [("key", colon + 1, end - 1)]
 
 
-def token(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+def token(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
     """A key with its issuer's prefix, not a part of a longer word."""
     value = text[start:end]
     if byte_at(text, start - 1) in WORD_BYTES or byte_at(text, start - 1) == 0x2D or byte_at(text, end) in WORD_BYTES:
@@ -58,8 +65,10 @@ def token(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
     return [("key", start, end)]
 
 
-def named_secret(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+def named_secret(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
     """The value in `password = "…"`: random enough, no placeholder, no name of something else."""
+    if _NO_SECRET_NAME.search(text, max(0, start - 12), start):
+        return []
     for form, least in ((_QUOTED, MIN_QUOTED_MILLIBITS), (_BARE, MIN_BARE_MILLIBITS)):
         match = form.match(text, end, end + 300)
         if not match:
@@ -92,12 +101,13 @@ def _has(value: bytes, any_of: bytes) -> bool:
 # E-mail addresses
 
 _FILE_ENDINGS = frozenset(
-    b"png jpg jpeg gif svg webp ico css js jsx ts tsx json html htm xml yml yaml txt pdf gz php cpp hpp exe dll jar".split()
+    b"png jpg jpeg gif svg webp ico css js jsx ts tsx json html htm xml yml yaml txt pdf gz php cpp hpp exe dll".split()
 )
+_LABEL = compiled(r"[A-Za-z0-9\x80-\xff](?:[A-Za-z0-9\x80-\xff-]{0,61}[A-Za-z0-9\x80-\xff])?")
 _TOP_LEVEL = compiled(r"(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})")
 
 
-def email(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
+def email(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
     """name@domain with an alphabetic top level; `icon@2x.png`, `pkg@1.2.3` and `git@host:path` are none."""
     at = text.rindex(b"@", start, end)
     while start < at and text[start] in b".'%+-":
@@ -106,40 +116,44 @@ def email(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
     while len(labels) > 1 and not _TOP_LEVEL.fullmatch(labels[-1]):
         labels.pop()
     domain = b".".join(labels)
-    bad_label = any(len(label) > 63 or label[:1] in (b"-", b"") or label[-1:] == b"-" for label in labels)
-    if len(labels) < 2 or bad_label or labels[-1].lower() in _FILE_ENDINGS or all(part.isdigit() for part in labels[:-1]):
+    if len(labels) < 2 or len(domain) > 253 or any(not _LABEL.fullmatch(label) for label in labels):
         return []
-    if not 0 < len(name) <= 64 or len(domain) > 253 or name.endswith(b".") or b".." in name or name == b"git":
+    if labels[-1].lower() in _FILE_ENDINGS or all(label.isdigit() for label in labels[:-1]):
+        return []
+    if not 0 < len(name) <= 64 or name[-1:] in b".+-" or b".." in name or name == b"git":
         return []
     return [("email", start, at + 1 + len(domain))]
 
 
 # IP addresses
 
-_NUMBERING = compiled(r"(?i)(?:version|ver|release|rev|build|section|sec|chapter|clause|rule|table|fig|figure|oid|=|\xa7)\.? ?\z")
+_NUMBERING = compiled(
+    r"(?i)(?:version|ver|release|rev|build|section|sec|chapter|clause|rule|table|fig|figure|oid|=|\xc2\xa7)\.? ?\z"
+)
 _NETWORK = compiled(r"(?i)\b(?:ip|ipv4|address|addr|host|server|dns|ping|gateway|router|port|proxy|from|client|peer)\b")
 _HEADING = compiled(r" {1,3}[A-Z][a-z]")
 
 
 def ipv4(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
-    """Four parts, and no version, section number, OID or part of a longer number; public ones unless the rules say all."""
+    """Four parts, and no version, section number, OID or part of a longer number; public, unless the rules say all."""
     before, after = byte_at(text, start - 1), byte_at(text, end)
     parts = text[start:end].split(b".")
     if any(int(part) > 255 or (len(part) > 1 and part[0] == 0x30) for part in parts):
         return []
-    if before in WORD_BYTES or before in b".-+" or before >= 0x80 and text[start - 2 : start] == b"\xc2\xa7":
+    follows = byte_at(text, end + 1)
+    if before in WORD_BYTES or before in b".-+" or after in WORD_BYTES:
         return []
-    if after in WORD_BYTES or (after in b".-+" and byte_at(text, end + 1) in WORD_BYTES - (DIGIT_BYTES if after == 0x2D else frozenset())):
+    if (after in b".+" and follows in WORD_BYTES) or (after == 0x2D and follows in WORD_BYTES - DIGIT_BYTES):
         return []
     context = text[max(0, start - 40) : start]
     product = before == 0x2F and byte_at(text, start - 2) in WORD_BYTES  # Chrome/1.2.3.4
-    if product or _NUMBERING.search(context[-14:]) and not _NETWORK.search(context):
+    if product or (_NUMBERING.search(context[-14:]) and not _NETWORK.search(context)):
         return []
-    network = text[start - 3 : start] == b"://" or after in b":/" and byte_at(text, end + 1) in DIGIT_BYTES
+    network = text[start - 3 : start] == b"://" or (after in b":/" and follows in DIGIT_BYTES)
     if not network and not _NETWORK.search(context):
         numbers = [int(part) for part in parts]
         line_start = byte_at(text, start - 1) in b"\n\0"
-        if max(numbers) < 10 or max(numbers) < 30 and line_start and _HEADING.match(text, end, end + 8):
+        if max(numbers) < 10 or (max(numbers) < 30 and line_start and _HEADING.match(text, end, end + 8)):
             return []
     return _ip(text, start, end, rules)
 

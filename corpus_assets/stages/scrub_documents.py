@@ -1,4 +1,4 @@
-"""Documents still in, after decontamination: personal data replaced, text hashed, split given. Contaminated ones leave."""
+"""What decontamination left: personal data replaced, text hashed, split given; a contaminated document loses its text."""
 
 import hashlib
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ def scrub_documents(
 ) -> pa.RecordBatch:
     """(k, text, eval_set, eval_item, span_start, span_end) -> SCRUBBED, the same rows in the same order.
 
-    A row with an eval_set is contaminated: no text, digest or split, zero characters and counts. The others are kept with
-    their scrubbed text, its code points, SHA-256 and split.
+    A row with an eval_set is contaminated: no text, digest or split, zero characters and counts. The others are kept,
+    with their scrubbed text, its code points, SHA-256 and split.
     """
     kept = batch["eval_set"].is_null()
     text, counts = scrub(

@@ -7,6 +7,8 @@ import pyarrow.compute as pc
 CODE_VERSION = "1"
 LIBRARIES = ("pyarrow",)
 
+_VAL, _TRAIN, _NULL = (pa.scalar(name, pa.large_string()) for name in ("val", "train", None))
+
 
 def split_of_digests(sha256: pa.Array, val_permille: int) -> pa.Array:
     """`val` or `train` (large_string) of each digest (binary(32)); null gives null.
@@ -21,9 +23,5 @@ def split_of_digests(sha256: pa.Array, val_permille: int) -> pa.Array:
     digests = sha256.fill_null(bytes(32))
     rows = np.frombuffer(digests.buffers()[1] or b"", np.uint8)[32 * digests.offset :][: 32 * len(digests)]
     heads = np.ascontiguousarray(rows.reshape(-1, 32)[:, :8]).view(">u8").ravel()
-    is_val = pa.array(heads % 1000 < val_permille)
-    return pc.if_else(sha256.is_valid(), pc.if_else(is_val, *map(_word, ("val", "train"))), _word(None))
-
-
-def _word(value: str | None) -> pa.Scalar:
-    return pa.scalar(value, pa.large_string())
+    split = pc.if_else(pa.array(heads % 1000 < val_permille), _VAL, _TRAIN)
+    return pc.if_else(sha256.is_valid(), split, _NULL)
