@@ -5,7 +5,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -61,14 +61,20 @@ def _collect(pool: Executor, futures: list[Future], stop: Stop, progress: Progre
             "a worker process died (killed, or out of memory); no shard is half written; "
             "give the engine fewer workers or the machine more memory, then run again"
         ) from error
-    except (Exception, CancelledError):
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+    except Exception:  # raised again, as the first in item order
+        _end(pool, futures, stop)
         raise _first_failure(futures) from None
     finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+        _end(pool, futures, stop)
     return [future.result() for future in futures]
+
+
+def _end(pool: Executor, futures: list[Future], stop: Stop) -> None:
+    """No item begins any more, those under way stop at their next batch, and nothing runs when this returns."""
+    for future in futures:
+        future.cancel()  # before the flag: else workers it sets free would take the next ones
+    stop.set()
+    pool.shutdown(wait=True)
 
 
 def _first_failure(futures: list[Future]) -> BaseException:

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import pyarrow.compute as pc
 
 from formats.dataset import Dataset, write_shard
 from formats.errors import CorruptDataError
+from resources.engines import worker
+from resources.engines.streams import Stop
 
 ROWS = pa.schema(
     [
@@ -147,3 +151,35 @@ def thread_counts(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The thread limits that the process running this sees."""
     counts = [os.environ.get(name, "unset") for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")]
     return batch.slice(0, 1).set_column(1, batch.schema.field("id"), pa.array([",".join(counts)], pa.large_string()))
+
+
+def tell(port: int) -> None:
+    """Tell the test which process this is."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(f"{os.getpid()}\n".encode())
+
+
+def tell_and_wait(batch: pa.RecordBatch, *, port: int) -> pa.RecordBatch:
+    """Stand in the middle of a shard until the run is over."""
+    tell(port)
+    assert worker.stop is not None
+    worker.stop.wait()
+    return batch
+
+
+def tell_and_wait_in_bucket(_bucket: int, batches: Iterable[pa.RecordBatch], *, port: int) -> Iterable[pa.RecordBatch]:
+    """Stand in the middle of a bucket until a signal comes."""
+    for batch in batches:
+        yield batch
+        tell(port)
+        threading.Event().wait()
+
+
+def begin(item: tuple[str, int], stop: Stop) -> int:
+    """An item for the pool: item 0 fails, the others go on until the run is over."""
+    folder, number = item
+    (Path(folder) / str(number)).touch()
+    if number == 0:
+        raise CorruptDataError("item", "order", "to go on", "told to fail", "do not tell it")
+    stop.wait()  # type: ignore[attr-defined]
+    return number
