@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import phonenumbers
+from phonenumbers import PhoneNumberType
 from stdnum import isbn, luhn
 
 from corpus_assets.stages.pii_patterns import DIGIT_BYTES, PLACEHOLDERS, WORD_BYTES, Hit, PiiRules, byte_at, compiled
@@ -155,16 +156,24 @@ _NO_PHONE = compiled(
 _LIST = compiled(r"[1-9][0-9]?(?:[ -][0-9]{1,2}){3,}|[1-9].*/.*")
 """Line numbers and ranges, where nothing else says that it is a phone."""
 _US_SHAPE = compiled(
-    r"\([2-9][0-9]{2}\) ?[0-9]{3}[-. ][0-9]{4}|[2-9][0-9]{2}-[0-9]{3}-[0-9]{4}|[2-9][0-9]{2}\.[0-9]{3}\.[0-9]{4}"
+    r"(?:\+?1[-. ]?)?(?:\([2-9][0-9]{2}\) ?[0-9]{3}[-. ][0-9]{4}|[2-9][0-9]{2}(?:-[0-9]{3}-|\.[0-9]{3}\.)[0-9]{4})"
 )
 """Nothing else is written so; area code 555 of the films is no valid number, yet it is meant as one."""
-_MAY_OMIT_ZERO = ("BR", "IN")
-"""Where a number is mostly written without the 0 that is dialled before it."""
-_KINDS = (
-    *("fixed_line", "mobile", "toll_free", "premium_rate", "shared_cost"),
-    *("personal_number", "voip", "pager", "uan", "voicemail"),
-)
-"""The kinds of number in phonenumbers' metadata: one of them fits every valid number."""
+_MAY_OMIT_PREFIX = ("BR", "IN")
+"""Where a number is mostly written without the 0 that is dialled before it, and formatted with it."""
+_KINDS = {
+    "fixed_line": PhoneNumberType.FIXED_LINE,
+    "mobile": PhoneNumberType.MOBILE,
+    "toll_free": PhoneNumberType.TOLL_FREE,
+    "premium_rate": PhoneNumberType.PREMIUM_RATE,
+    "shared_cost": PhoneNumberType.SHARED_COST,
+    "personal_number": PhoneNumberType.PERSONAL_NUMBER,
+    "voip": PhoneNumberType.VOIP,
+    "pager": PhoneNumberType.PAGER,
+    "uan": PhoneNumberType.UAN,
+    "voicemail": PhoneNumberType.VOICEMAIL,
+}
+"""The kinds of number in phonenumbers' metadata: every valid number is of one of them."""
 _SENTENCE_GAPS = (b"  ", b" - ", b"- ", b" -", b" /", b"/ ", b" .", b". ", b"\xe2\x80\x93", b"--", b"..", b"//")
 
 
@@ -232,12 +241,12 @@ def _phone(text: bytes, unit: list[Group], rules: PiiRules) -> Hit | None:
     hit = ("phone", start, end)
     if international:
         known = _is_international(number.decode("ascii").removeprefix("" if plus else "00"))
-        return hit if known or (named and size <= 15) else None
+        return hit if known or (named and size <= 15) or _US_SHAPE.fullmatch(shape) else None
     if _OTHER_NUMBER_BEFORE.search(before[-24:]) or (in_words and _ACCOUNT_BEFORE.search(before)):
         return None
     if named:
         return hit if size <= 15 else None
-    if len(unit) == 1 or (size in (10, 13) and isbn.is_valid(number.decode("ascii"))):
+    if len(unit) == 1 or _is_isbn(number, unit):
         return None
     if in_words and _VERB.search(before):
         return hit
@@ -245,6 +254,14 @@ def _phone(text: bytes, unit: list[Group], rules: PiiRules) -> Hit | None:
         return None
     us_shape = "US" in rules.phone_regions and _US_SHAPE.fullmatch(shape)
     return hit if us_shape or _local_numbers(rules.phone_regions).fullmatch(number) else None
+
+
+def _is_isbn(number: bytes, unit: list[Group]) -> bool:
+    """Whether the groups are a book's number: its check digit stands alone in the short form."""
+    start, end = unit[-1]
+    if len(number) == 10 and end - start > 1:
+        return False
+    return len(number) in (10, 13) and bool(isbn.is_valid(number.decode("ascii")))
 
 
 def _phone_may_stand(text: bytes, start: int, end: int, named: bool, labelled: bool) -> bool:
@@ -271,11 +288,14 @@ def _local_numbers(regions: tuple[str, ...]) -> Any:
         metadata = phonenumbers.PhoneMetadata.metadata_for_region(region)
         if metadata is None:
             raise ConfigError(f"phone region {region!r} is not known; give ISO 3166 codes such as US, GB, FR")
-        kinds = [getattr(metadata, kind) for kind in _KINDS]
-        patterns = [kind.national_number_pattern for kind in kinds if kind and kind.national_number_pattern]
         prefix = metadata.national_prefix or ""
-        optional = "?" if prefix != "0" or region in _MAY_OMIT_ZERO else ""
-        forms.append(f"(?:{prefix}){optional}(?:{'|'.join(patterns)})")
+        for kind, number_type in _KINDS.items():
+            example = phonenumbers.example_number_for_type(region, number_type)
+            if example is not None:
+                national = phonenumbers.format_number(example, phonenumbers.PhoneNumberFormat.NATIONAL)
+                must = national.lstrip("(").startswith(prefix) and region not in _MAY_OMIT_PREFIX
+                pattern = getattr(metadata, kind).national_number_pattern
+                forms.append(f"(?:{prefix}){'' if must else '?'}(?:{pattern})")
     return compiled("|".join(forms))
 
 

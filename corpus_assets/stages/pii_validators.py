@@ -67,7 +67,7 @@ def token(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
 
 def named_secret(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
     """The value in `password = "…"`: random enough, no placeholder, no name of something else."""
-    if _NO_SECRET_NAME.search(text, max(0, start - 12), start):
+    if _NO_SECRET_NAME.search(text[max(0, start - 12) : start]):
         return []
     for form, least in ((_QUOTED, MIN_QUOTED_MILLIBITS), (_BARE, MIN_BARE_MILLIBITS)):
         match = form.match(text, end, end + 300)

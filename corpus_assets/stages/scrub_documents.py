@@ -1,4 +1,4 @@
-"""What decontamination left: personal data replaced, text hashed, split given; a contaminated document loses its text."""
+"""What decontamination left: personal data replaced, text hashed, split given; a contaminated row loses its text."""
 
 import hashlib
 from collections.abc import Sequence
