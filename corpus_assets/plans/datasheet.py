@@ -1,8 +1,15 @@
-"""The datasheet of a published version, from what its build measured; nothing in it is typed by hand."""
+"""The datasheet of a published version, from what its build measured; nothing in it is typed by hand, no clock is read.
+
+It lies in the evidence and is sealed with it: the same evidence gives the same bytes.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus_assets.plans import datasheet_markdown, datasheet_page
+from corpus_assets.plans.datasheet_figures import measure
+from corpus_assets.plans.published_version import open_published
+from formats import durable, evidence
 from formats.layout import Layout
 from formats.naming import VersionKey
 
@@ -16,7 +23,19 @@ class Sheet:
 
 
 def write_datasheet(layout: Layout, key: VersionKey) -> Sheet:
-    """Placeholder until the page is laid out."""
-    html = layout.evidence(key) / "datasheet.html"
-    html.write_text("<html></html>")
-    return Sheet(html, "")
+    """Write the page and its short form into the version's evidence, and seal them. What is there already with the
+    same bytes is left alone.
+
+    Raises ConfigError for a version that is not published, CorruptDataError for evidence that changed since.
+    """
+    with durable.one_at_a_time(layout.work("locks", str(key))):
+        version = open_published(layout, key)
+        figures = measure(version)
+        markdown = datasheet_markdown.render(figures)
+        files = {evidence.DATASHEET_HTML: datasheet_page.render(figures), evidence.DATASHEET_MD: markdown}
+        for name, text in files.items():
+            path, data = version.evidence / name, text.encode("utf-8")
+            if not path.is_file() or path.read_bytes() != data:
+                durable.write_file(path, data)
+        evidence.seal(version.evidence, changed=list(files))
+    return Sheet(version.evidence / evidence.DATASHEET_HTML, markdown)

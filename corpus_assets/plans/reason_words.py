@@ -7,6 +7,13 @@ from typing import Any
 from formats.reasons import RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
 
 MILLION = 1_000_000
+_SIGNAL_WORDS = {
+    "n_chars": "characters",
+    "n_words": "words",
+    "lang": "language",
+    "lang_score": "language score",
+    "mean_word_chars": "characters a word",
+}
 NO_RULE = {
     Reason.KEPT.value: "kept",
     Reason.EXACT_DUPLICATE.value: "the same text, but for case and white space, as a document that stays",
@@ -35,16 +42,22 @@ def number(value: int, scale: int) -> str:
 
 
 def signal_words(rule: Rule) -> str:
-    return rule.signal.replace("_", " ").replace("n chars", "characters").replace("n words", "words")
+    return _SIGNAL_WORDS.get(rule.signal, rule.signal.replace("_", " ").replace("char ", "character "))
 
 
-def demand(rule: Rule, limit: int | None, lang_allow: list[str] | tuple[str, ...] = ()) -> str:
-    """What the rule asks of its signal, such as `words at least 50`."""
+def asked(rule: Rule) -> str:
+    """What the rule asks of its signal, up to the limit: `words at least`."""
     if rule.bound == "allow":
-        return f"language one of {', '.join(lang_allow)}"
+        return "language one of"
+    return f"{signal_words(rule)} at {'least' if rule.bound == 'min' else 'most'}"
+
+
+def limit_words(rule: Rule, rules: Mapping[str, Any]) -> str | None:
+    """The rule's limit for a source; None where it does not apply. `rules` are those of the source."""
+    limit = rules["thresholds"].get(rule.reason)
     if limit is None:
-        return f"{signal_words(rule)}: does not apply"
-    return f"{signal_words(rule)} at {'least' if rule.bound == 'min' else 'most'} {number(limit, rule.scale)}"
+        return None
+    return ", ".join(rules["lang_allow"]) if rule.bound == "allow" else number(limit, rule.scale)
 
 
 def failed_rules(row: Mapping[str, Any], rules: Mapping[str, Any]) -> list[FailedRule]:
@@ -57,10 +70,8 @@ def failed_rules(row: Mapping[str, Any], rules: Mapping[str, Any]) -> list[Faile
 def _measured(rule: Rule, row: Mapping[str, Any], rules: Mapping[str, Any]) -> str:
     value = row[rule.signal]
     found = value if rule.bound == "allow" else number(value, rule.scale)
-    said = demand(rule, rules["thresholds"].get(rule.reason), rules["lang_allow"]).removeprefix(signal_words(rule))
-    return (
-        f"{signal_words(rule)} is {found}, expected {said.strip()} (filter {rule.filter}, profile {rules['profile']})"
-    )
+    expected = f"{asked(rule).removeprefix(f'{signal_words(rule)} ')} {limit_words(rule, rules)}"
+    return f"{signal_words(rule)} is {found}, expected {expected} (filter {rule.filter}, profile {rules['profile']})"
 
 
 def in_words(row: Mapping[str, Any], rules: Mapping[str, Any], jaccard_threshold: float) -> str:

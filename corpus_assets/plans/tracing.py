@@ -360,4 +360,4 @@ def _contamination(row: dict[str, Any], raw: RawLine | None) -> Contamination | 
     if raw is not None:
         normalized = normalize(pa.array([raw.text], pa.large_string()))[0].as_py()
         text = normalized[row["span_start"] : row["span_end"]]
-    return Contamination(*(row[name] for name in ("eval_set", "eval_item", "span_start", "span_end")), text)
+    return Contamination(row["eval_set"], row["eval_item"], row["span_start"], row["span_end"], text)

@@ -1,5 +1,5 @@
-"""The way back: which shards of which versions hold what came from a source, a domain or a URL prefix, and what of it was
-dropped. A source is answered from lineage and counts alone; URLs stream by, a batch at a time.
+"""The way back: which shards of which versions hold what came from a source, a domain or a URL prefix, and what of it
+was dropped. A source is answered from lineage and counts alone; URLs stream by, a batch at a time.
 """
 
 from collections import Counter

@@ -1,0 +1,256 @@
+"""Every figure of a datasheet, from the sealed evidence and the manifest of a published version.
+
+The evidence streams by once, a batch at a time; what is held is counters of fixed size, but for the hosts, which are
+pruned to MAX_HOSTS.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.plans import datasheet_bins
+from corpus_assets.plans.datasheet_bins import Histogram
+from corpus_assets.plans.evidence_lookup import hosts
+from corpus_assets.plans.published_version import PublishedVersion
+from formats import evidence
+from formats.corpus_config import CorpusConfig
+from formats.errors import CorruptDataError
+from formats.ledger import LedgerRow
+from formats.reasons import RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
+from formats.stage_tables import PII_KINDS
+
+NUM_SIGNALS = 3
+FIRST_SIGNALS = ("too_few_words", "too_few_alphabetic_words", "too_many_duplicate_5grams")
+"""Rules whose signals are drawn where too few rules dropped something."""
+MAX_HOSTS = 100_000
+CLUSTER_SIZES = (2, 3, 4, 5, 9, 17, 33, 65, 129, 257, 1025, 10_001)
+"""The least size of each row of the table of clusters."""
+_AFTER_FILTERS = (
+    (Reason.EXACT_DUPLICATE, "exact duplicates"),
+    (Reason.NEAR_DUPLICATE, "near duplicates"),
+    (Reason.CONTAMINATED, "eval sets met"),
+    (Reason.TRAIN_NEAR_VAL, "train rows near val"),
+)
+
+
+@dataclass(frozen=True)
+class SourceFigures:
+    """One source; `counts` is its part of counts.json."""
+
+    row: LedgerRow
+    counts: Mapping[str, Any]
+    num_files: int
+    num_bytes: int
+
+    @property
+    def name(self) -> str:
+        return self.row.source_id
+
+    @property
+    def num_rejects(self) -> int:
+        return sum(self.counts["rejects"].values())
+
+    def dropped(self, *reasons: str) -> int:
+        return sum(self.counts["verdicts"].get(reason, 0) for reason in reasons)
+
+
+@dataclass(frozen=True)
+class FunnelStep:
+    """A step, and what it took away of each source. `taken` None: nothing can be lost there."""
+
+    name: str
+    left: tuple[int, ...]
+    taken: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class SignalFigures:
+    """How a rule's signal is spread over the documents of one profile that the rule applies to."""
+
+    rule: Rule
+    profile: str
+    limit: int
+    dropped: int
+    histogram: Histogram
+
+
+@dataclass
+class HostCounts:
+    """Kept documents by host. Where `floor` is above 0, a count may be too small by at most as much."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    elsewhere: int = 0
+    floor: int = 0
+
+    def add(self, urls: pa.Array) -> None:
+        found = hosts(urls)
+        self.elsewhere += found.null_count
+        self.counts.update({row["values"]: row["counts"] for row in pc.value_counts(found.drop_null()).to_pylist()})
+        if len(self.counts) > 2 * MAX_HOSTS:
+            by_count = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+            self.floor += by_count[MAX_HOSTS][1]
+            self.counts = Counter(dict(by_count[:MAX_HOSTS]))
+
+    def top(self, n: int) -> list[tuple[str, int]]:
+        return sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))[:n]
+
+
+@dataclass
+class Figures:
+    """Everything a datasheet says, as numbers."""
+
+    version: PublishedVersion
+    config: CorpusConfig
+    sources: Sequence[SourceFigures]
+    shard_bytes: int
+    lengths: Histogram = field(default_factory=lambda: Histogram(datasheet_bins.log_edges()))
+    signals: list[SignalFigures] = field(default_factory=list)
+    hosts: HostCounts = field(default_factory=HostCounts)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    """Per verdict the id of the first document that has it."""
+    clusters: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)] * len(CLUSTER_SIZES))
+    """Per row of CLUSTER_SIZES: clusters, documents in them, documents of those that stayed."""
+
+    @property
+    def num_docs(self) -> int:
+        n: int = self.version.manifest["n_docs"]
+        return n
+
+    @property
+    def num_chars(self) -> int:
+        return sum(one.counts["chars"] for one in self.sources)
+
+    def total(self, name: str) -> Counter[str]:
+        """One of the counters of counts.json, summed over sources."""
+        found: Counter[str] = Counter()
+        for one in self.sources:
+            found.update(one.counts[name])
+        return found
+
+    def licenses(self) -> list[tuple[str, int, int]]:
+        """(licence, documents, characters) of the published rows, most characters first."""
+        documents, chars = Counter[str](), Counter[str]()
+        for one in self.sources:
+            documents[one.row.license_spdx] += one.counts["kept"]
+            chars[one.row.license_spdx] += one.counts["chars"]
+        return sorted(((name, documents[name], chars[name]) for name in documents), key=lambda row: (-row[2], row[0]))
+
+    def funnel(self) -> list[FunnelStep]:
+        """From records to published rows. What leaves within a source as an exact duplicate is counted with those over
+        all sources.
+        """
+        left = np.array([one.counts["records"] for one in self.sources], np.int64)
+        steps = [FunnelStep("records fetched", tuple(left.tolist()), None)]
+
+        def take(name: str, taken: list[int]) -> None:
+            nonlocal left
+            left = left - np.array(taken, np.int64)
+            steps.append(FunnelStep(name, tuple(left.tolist()), tuple(taken)))
+
+        take("rejected records", [one.num_rejects for one in self.sources])
+        steps.append(FunnelStep("documents", tuple(left.tolist()), None))
+        for name in self.config.filters:
+            reasons = [rule.reason for rule in RULES if rule.filter == name]
+            take(f"filter {name}", [one.dropped(*reasons) for one in self.sources])
+        for reason, words in _AFTER_FILTERS:
+            take(words, [one.dropped(reason.value) for one in self.sources])
+        steps.append(FunnelStep("published", tuple(left.tolist()), None))
+        return steps
+
+
+def measure(version: PublishedVersion) -> Figures:
+    """Read the evidence. Raises CorruptDataError for a changed file, and when rows and counts.json disagree."""
+    sources = _sources(version)
+    shard_bytes = sum((version.folder / shard["name"]).stat().st_size for shard in version.manifest["shards"])
+    figures = Figures(version, version.config(), sources, shard_bytes)
+    figures.signals = _signals_to_draw(figures)
+    profile_of = {one.name: one.row.profile for one in sources}
+    signals = [one.rule.signal for one in figures.signals]
+    names = ("id", "source_id", "url", "n_chars", "verdict", "rules_not_applied", *signals)
+    for batch in evidence.read(version.evidence, "documents", columns=tuple(dict.fromkeys(names))):
+        _add(figures, batch, profile_of)
+    for batch in evidence.read(version.evidence, "clusters"):
+        _add_clusters(figures, batch)
+    if figures.verdicts != (said := figures.total("verdicts")):
+        path = version.evidence / evidence.COUNTS
+        todo = "build the version again"
+        raise CorruptDataError(path, "verdicts", dict(sorted(said.items())), dict(figures.verdicts), todo)
+    return figures
+
+
+def _sources(version: PublishedVersion) -> list[SourceFigures]:
+    files, num_bytes = Counter[str](), Counter[str]()
+    for batch in evidence.read(version.evidence, "files"):
+        for source, n in zip(batch.column("source_id").to_pylist(), batch.column("num_bytes").to_pylist(), strict=True):
+            files[source] += 1
+            num_bytes[source] += n
+    counts = version.counts["sources"]
+    return [
+        SourceFigures(row, counts[name], files[name], num_bytes[name]) for name, row in sorted(version.rows.items())
+    ]
+
+
+def _signals_to_draw(figures: Figures) -> list[SignalFigures]:
+    """The rule of each filter, with its profile, that dropped most documents; then others, the usual ones first."""
+    dropped = Counter[tuple[str, str]]()
+    limits: dict[tuple[str, str], int] = {}
+    for one in figures.sources:
+        rules = figures.version.counts["rules"][one.name]
+        for reason, limit in rules["thresholds"].items():
+            if limit is not None and RULE_BY_REASON[reason].bound != "allow":
+                key = (reason, rules["profile"])
+                limits[key] = limit
+                dropped[key] += one.dropped(reason)
+    place = {rule.reason: i for i, rule in enumerate(RULES)}
+    order = sorted(limits, key=lambda key: (-dropped[key], key[0] not in FIRST_SIGNALS, place[key[0]], key[1]))
+    first_of_filter = {RULE_BY_REASON[key[0]].filter: key for key in reversed(order) if dropped[key]}
+    order.sort(key=lambda key: key not in first_of_filter.values())
+    return [
+        SignalFigures(rule, profile, limits[reason, profile], dropped[reason, profile], histogram)
+        for reason, profile in order[:NUM_SIGNALS]
+        for rule in [RULE_BY_REASON[reason]]
+        for histogram in [datasheet_bins.for_rule(rule, limits[reason, profile])]
+    ]
+
+
+def _add(figures: Figures, batch: pa.RecordBatch, profile_of: Mapping[str, str]) -> None:
+    verdict = batch.column("verdict")
+    for row in pc.value_counts(verdict).to_pylist():
+        figures.verdicts[row["values"]] += row["counts"]
+        if row["values"] not in figures.examples:
+            at = pc.index(verdict, pa.scalar(row["values"], verdict.type)).as_py()
+            figures.examples[row["values"]] = batch.column("id")[at].as_py()
+    kept = batch.filter(pc.equal(verdict, Reason.KEPT.value))
+    figures.lengths.add(kept.column("n_chars").to_numpy())
+    figures.hosts.add(kept.column("url"))
+    for one in figures.signals:
+        mine = pa.array([name for name, profile in profile_of.items() if profile == one.profile], pa.large_string())
+        rows = batch.filter(pc.is_in(batch.column("source_id"), mine))
+        not_applied = rows.column("rules_not_applied").to_numpy() & RULE_BIT[one.rule.reason]
+        values = rows.column(one.rule.signal).filter(pa.array(not_applied == 0))
+        one.histogram.add(values.drop_null().to_numpy())
+
+
+def _add_clusters(figures: Figures, batch: pa.RecordBatch) -> None:
+    sizes, keepers = batch.column("size").to_numpy(), batch.column("keepers").to_numpy()
+    at = np.searchsorted(np.array(CLUSTER_SIZES), sizes, side="right") - 1
+    for i in np.unique(at).tolist():
+        clusters, documents, stayed = figures.clusters[i]
+        mine = at == i
+        figures.clusters[i] = (
+            clusters + int(mine.sum()),
+            documents + int(sizes[mine].sum()),
+            stayed + int(keepers[mine].sum()),
+        )
+
+
+def pii_counts(figures: Figures) -> list[tuple[str, int]]:
+    """Replacements in published rows, by kind."""
+    found = figures.total("pii")
+    return [(kind, found[kind]) for kind in PII_KINDS]
