@@ -131,6 +131,26 @@ _NUMBERING = compiled(
     r"(?i)(?:version|ver|release|rev|build|section|sec|chapter|clause|rule|table|fig|figure|oid|=|\xc2\xa7)\.? ?\z"
 )
 _NETWORK = compiled(r"(?i)\b(?:ip|ipv4|address|addr|host|server|dns|ping|gateway|router|port|proxy|from|client|peer)\b")
+_NOT_PUBLIC: dict[int, list[ipaddress.IPv4Network] | list[ipaddress.IPv6Network]] = {
+    4: [
+        ipaddress.IPv4Network(block)
+        for block in (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
+            *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"),
+        )
+    ],
+    6: [
+        ipaddress.IPv6Network(block)
+        for block in (
+            *("::/8", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16"),
+            *("3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "ff00::/8"),
+        )
+    ],
+}
+"""Private, local, shared, documentation and multicast blocks: IANA's special-purpose registries, written down here
+because the standard library's own answer changes with the version of Python.
+"""
 _HEADING = compiled(r" {1,3}[A-Z][a-z]")
 
 
@@ -177,7 +197,7 @@ def _ip(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
         address = ipaddress.ip_address(text[start:end].decode("ascii"))
     except ValueError:
         return []
-    if rules.ips == "public" and (not address.is_global or address.is_multicast):
+    if rules.ips == "public" and any(address in network for network in _NOT_PUBLIC[address.version]):
         return []
     return [("ip", start, end)]
 

@@ -12,6 +12,8 @@ from corpus_assets.stages import identify_language
 from corpus_assets.stages.identify_language import identify, lid_176, prose_windows
 from corpus_assets.stages.language_codes import iso_639_1
 from formats.errors import CorruptDataError
+from tests.bench.bench_text import labelled_texts, language_score
+from tests.shared_data import DATA, needs_shared_data
 
 PARAGRAPHS = {
     "en": "The baker opened his shop before sunrise, and by seven the whole street smelled of warm bread.",
@@ -184,3 +186,14 @@ def test_another_model_file_is_refused(monkeypatch):
 ])  # fmt: skip
 def test_each_detector_label_has_one_code(label, code):
     assert iso_639_1(label) == code
+
+
+@needs_shared_data
+@pytest.mark.parametrize(("name", "floor"), [("sentences", 0.91), ("documents", 0.985)])
+def test_languages_are_told_as_well_as_promised(name, floor):
+    assert language_score(labelled_texts(DATA, name))[0] >= floor
+
+
+@needs_shared_data
+def test_most_two_word_strings_are_undetermined():
+    assert language_score(labelled_texts(DATA, "word pairs"))[1] >= 0.9
