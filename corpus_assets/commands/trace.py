@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from corpus_assets.plans import tracing, tracing_back
+from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.published_version import published_versions
 from corpus_assets.plans.tracing import FetchedFile, LedgerSource, Trace, TracedDocument, TracedReject
 from corpus_assets.plans.tracing_back import Holdings
@@ -158,12 +159,12 @@ def _excerpt(text: str) -> str:
 
 def _holdings_words(result: Holdings) -> Iterator[str]:
     for holding in result.versions:
-        yield f"{holding.version}  {holding.documents:,} documents, {holding.kept:,} kept"
+        yield f"{holding.version}  {plural(holding.documents, 'document')}, {holding.kept:,} kept"
         for shard in holding.shards:
-            yield f"  {shard.shard}  {shard.rows:,} rows of {shard.source_id} ({shard.license_spdx})"
+            yield f"  {shard.shard}  {plural(shard.rows, 'row')} of {shard.source_id} ({shard.license_spdx})"
         for reason, n in holding.dropped.items():
             yield f"  dropped: {n:,} {reason}"
         for source, n in holding.rejects.items():
             if n:
-                yield f"  rejected: {n:,} records of {source}"
+                yield f"  rejected: {plural(n, 'record')} of {source}"
     yield from _ending(result, result.asked)

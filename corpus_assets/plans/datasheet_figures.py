@@ -126,6 +126,11 @@ class Figures:
     def num_chars(self) -> int:
         return sum(one.counts["chars"] for one in self.sources)
 
+    @property
+    def pairs(self) -> Counter[str]:
+        """Candidate pairs, hot buckets and pairs skipped of the near-duplicate search; what did not occur is 0."""
+        return Counter(self.version.counts["near_duplicates"])
+
     def total(self, name: str) -> Counter[str]:
         """One of the counters of counts.json, summed over sources."""
         found: Counter[str] = Counter()

@@ -314,7 +314,6 @@ def _signals(figures: Figures) -> Html:
 
 
 def _clusters(figures: Figures) -> Html:
-    near = figures.version.counts["near_duplicates"]
     rows: list[list[object]] = []
     for i, (clusters, documents, stayed) in enumerate(figures.clusters):
         if clusters:
@@ -324,7 +323,7 @@ def _clusters(figures: Figures) -> Html:
             rows.append([size, clusters, documents, stayed])
     words = (
         f"Documents that are near or exact duplicates of each other, over all sources: "
-        f"{plural(near['candidate_pairs'], 'candidate pair')} compared."
+        f"{plural(figures.pairs['candidate_pairs'], 'candidate pair')} compared."
     )
     return Html(_p(words) + _table(("cluster size", "clusters", "documents in them", "of those kept"), rows))
 
@@ -338,14 +337,12 @@ def _hosts(figures: Figures) -> Html:
     found = figures.hosts
     web = figures.num_docs - found.elsewhere
     words = f"{plural(web, 'published document')} of {figures.num_docs:,} have a web address"
-    floor = f"; a count may be too small by {found.floor:,}" if found.floor else ""
     if not found.counts:
         return _p(f"{words}.")
+    on = f"on {'more than ' if found.floor else ''}{plural(len(found.counts), 'host')}"
+    floor = f"; a count may be too small by {found.floor:,}" if found.floor else ""
     rows = [(shortened(host, 60), n) for host, n in found.top(NUM_BARS)]
-    return Html(
-        _p(f"{words}, on {plural(len(found.counts), 'host')}{floor}.")
-        + _picture(pictures.bars_in_order("published documents by host", rows))
-    )
+    return Html(_p(f"{words}, {on}{floor}.") + _picture(pictures.bars_in_order("published documents by host", rows)))
 
 
 def _splits(figures: Figures) -> Html:

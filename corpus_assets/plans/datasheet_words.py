@@ -8,6 +8,7 @@ from typing import Any
 from corpus_assets.plans.datasheet_figures import Figures
 from corpus_assets.plans.for_people import NONE, num_bytes, plural, rounded, share
 from formats.corpus_config import CorpusConfig, LicenseRules
+from formats.reasons import FILTERS
 
 _SPDX_WORD = re.compile(r"[A-Za-z0-9.+-]+")
 _OPERATORS = ("AND", "OR", "WITH")
@@ -114,17 +115,15 @@ def known_limits(figures: Figures) -> Iterator[str]:
     yield "Characters are counted before personal data is replaced."
     if counts["not_configured"]:
         yield f"Not configured, so nothing was dropped by it: {', '.join(counts['not_configured'])}."
-    if missing := [
-        name for name in ("length", "lang", "charset", "gopher", "repetition") if name not in config.filters
-    ]:
+    if missing := [name for name in FILTERS if name not in config.filters]:
         yield f"Filters that this version does not use: {', '.join(missing)}."
     languages = figures.total("languages")
     if languages["und"]:
         told = f"{plural(languages['und'], 'document')} ({share(languages['und'], figures.num_docs)})"
         yield f"{told} have no language label: too short, or the two voices unsure."
-    notes, rules = counts["near_duplicates"], config.dedup.near
-    if notes["pairs_skipped"]:
-        told = f"{plural(notes['pairs_skipped'], 'pair')} in {plural(notes['hot_buckets'], 'hot bucket')}"
+    pairs, rules = figures.pairs, config.dedup.near
+    if pairs["pairs_skipped"]:
+        told = f"{plural(pairs['pairs_skipped'], 'pair')} in {plural(pairs['hot_buckets'], 'hot bucket')}"
         yield f"Near duplicates: {told} were not compared."
     yield (
         f"Near duplicates below a Jaccard of {rules.jaccard_threshold} over {rules.shingle}-word shingles stay, and "

@@ -1,0 +1,307 @@
+"""The datasheet: every figure is the evidence's, recomputed here the slow way; the page is safe, sealed and the same
+every time.
+"""
+
+import base64
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus_assets.commands.verify import verify_version
+from corpus_assets.plans import datasheet_figures, for_people
+from corpus_assets.plans.datasheet import write_datasheet
+from corpus_assets.plans.datasheet_bins import Histogram, edge_words, for_rule, log_edges
+from corpus_assets.plans.datasheet_figures import HostCounts, measure
+from corpus_assets.plans.datasheet_words import license_parts
+from corpus_assets.plans.published_version import open_published
+from formats import durable, evidence
+from formats.errors import ConfigError, CorruptDataError
+from formats.layout import Layout
+from formats.naming import VersionKey
+from formats.reasons import RULE_BIT, RULES
+from tests import faults
+from tests.plans import tiny_corpus
+from tests.plans.tiny_corpus import V1, V2
+
+
+@pytest.fixture
+def layout(tmp_path) -> Layout:
+    return tiny_corpus.copy(tmp_path / "root")
+
+
+def evidence_of(layout: Layout, key: VersionKey) -> list[dict[str, Any]]:
+    return pq.read_table(layout.evidence(key) / "documents").to_pylist()
+
+
+class Page(HTMLParser):
+    """What a page is made of, as a browser would see it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text = ""
+        self.cells: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self.cells:
+            self.cells[-1] += data
+
+
+@pytest.mark.parametrize("key", [V1, V2])
+def test_figures_are_those_of_a_slow_count_of_the_evidence(layout, key):
+    figures, rows = measure(open_published(layout, key)), evidence_of(layout, key)
+    kept = [row for row in rows if row["verdict"] == "kept"]
+    assert figures.num_docs == len(kept)
+    assert figures.num_chars == sum(row["n_chars"] for row in kept)
+    assert figures.verdicts == Counter(row["verdict"] for row in rows)
+    assert figures.shard_bytes == sum(path.stat().st_size for path in layout.version(key).glob("*.parquet"))
+    for verdict, example in figures.examples.items():
+        assert example == next(row["id"] for row in rows if row["verdict"] == verdict)
+    hosts = Counter(urlsplit(row["url"]).hostname for row in kept if row["url"].startswith("http"))
+    assert figures.hosts.counts == hosts
+    assert figures.hosts.elsewhere == len(kept) - hosts.total()
+    edges, counts = figures.lengths.trimmed()
+    assert counts == [sum(low <= row["n_chars"] < high for row in kept) for low, high in pairwise(edges)]
+    for licence, documents, chars in figures.licenses():
+        mine = [row for row in kept if tiny_corpus.SOURCES[row["source_id"]]["license_spdx"] == licence]
+        assert (documents, chars) == (len(mine), sum(row["n_chars"] for row in mine))
+    clusters = pq.read_table(layout.evidence(key) / "clusters.parquet").to_pylist()
+    assert sum(n for n, _, _ in figures.clusters) == len(clusters)
+    assert sum(n for _, n, _ in figures.clusters) == sum(row["size"] for row in clusters)
+    assert sum(n for _, _, n in figures.clusters) == sum(row["keepers"] for row in clusters)
+
+
+@pytest.mark.parametrize("key", [V1, V2])
+def test_the_funnel_loses_each_document_at_one_step_and_ends_at_what_is_published(layout, key):
+    figures, rows = measure(open_published(layout, key)), evidence_of(layout, key)
+    steps = figures.funnel()
+    left = list(steps[0].left)
+    assert left == [6, 4]  # records of fables and web
+    for step in steps[1:]:
+        left = [n - gone for n, gone in zip(left, step.taken or (0, 0), strict=True)]
+        assert left == list(step.left)
+    assert [step.name for step in steps if step.taken is None] == ["records fetched", "documents", "published"]
+    assert sum(left) == sum(row["verdict"] == "kept" for row in rows)
+    taken = {step.name: sum(step.taken) for step in steps if step.taken and any(step.taken)}
+    near = {V1: "near duplicates", V2: "train rows near val"}[key]
+    one_each = dict.fromkeys(("rejected records", "exact duplicates", "eval sets met", "filter length", near), 1)
+    assert taken == {**one_each, "filter gopher": 1}
+
+
+def test_a_signal_is_counted_where_its_rule_applies_and_cut_where_it_decides(layout):
+    figures, rows = measure(open_published(layout, V1)), evidence_of(layout, V1)
+    assert len(figures.signals) == datasheet_figures.NUM_SIGNALS
+    assert {"too_few_words", "too_short"} <= {one.rule.reason for one in figures.signals}
+    for one in figures.signals:
+        bit = RULE_BIT[one.rule.reason]
+        applies = [row for row in rows if not row["rules_not_applied"] & bit]
+        at = list(one.histogram.edges).index(one.limit)
+        fails = [i < at if one.rule.bound == "min" else i >= at for i in range(len(one.histogram.edges) - 1)]
+        found = sum(one.histogram.counts[i] for i, failed in enumerate(fails) if failed)
+        assert found == sum(bool(row["rules_failed"] & bit) for row in applies)
+        assert one.histogram.counts.total() == len(applies)
+
+
+@given(st.lists(st.integers(0, 10**15), max_size=40), st.integers(1, 10**6), st.booleans())
+def test_a_histogram_puts_each_value_where_a_slow_search_does(values, anchor, closed_above):
+    edges = log_edges(anchor)
+    assert edges == sorted(set(edges))
+    assert {0, 1, anchor} <= set(edges)
+    histogram = Histogram(edges, closed_above)
+    histogram.add(np.array(values, np.int64))
+    search = bisect_left if closed_above else bisect_right
+    bins = Counter(min(max(search(edges, value) - 1, 0), len(edges) - 2) for value in values)
+    assert histogram.counts == bins
+    kept_edges, counts = histogram.trimmed(edges.index(anchor))
+    assert sum(counts) == len(values)
+    assert len(kept_edges) == len(counts) + 1
+    assert anchor in kept_edges
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.bound != "allow"], ids=lambda rule: rule.reason)
+@pytest.mark.parametrize("limit", [0, 1, 7, 149_999, 1_000_000])
+def test_every_rule_has_bins_that_end_at_its_limit(rule, limit):
+    edges = for_rule(rule, limit).edges
+    assert list(edges) == sorted(set(edges))
+    if limit <= edges[-1]:
+        assert limit in edges or (limit == 0 and edges[0] == 0)
+    assert len(edge_words(edges, rule)) == len(edges)
+
+
+def test_hosts_that_were_pruned_are_off_by_at_most_what_is_said(monkeypatch):
+    monkeypatch.setattr(datasheet_figures, "MAX_HOSTS", 3)
+    urls = [f"https://h{i * i % 11}.example/{i}" for i in range(200)] + ["https://big.example/"] * 50
+    found, exact = HostCounts(), Counter(urlsplit(url).hostname for url in urls)
+    for start in range(0, len(urls), 7):
+        found.add(pa.array(urls[start : start + 7], pa.large_string()))
+    assert len(found.counts) <= 6
+    assert found.floor > 0
+    assert all(0 <= exact[host] - n <= found.floor for host, n in found.counts.items())
+    assert found.top(1)[0][0] == "big.example"
+
+
+def test_the_page_shows_hostile_words_as_words(layout):
+    sheet = write_datasheet(layout, V1)
+    html = sheet.html.read_text()
+    page = Page(html)
+    assert tiny_corpus.HOSTILE_TITLE in page.text
+    assert not {"script", "img", "iframe", "object", "link"} & set(page.tags)
+    assert not [name for _, name, _ in page.attributes if name.startswith("on") or name in ("src", "srcset")]
+    ids = {value for _, name, value in page.attributes if name == "id"}
+    for _, name, value in page.attributes:
+        if name == "href":
+            assert value.removeprefix("#") in ids or value.startswith("https://")
+    assert "onerror=alert" not in re.sub(r"\\.|&lt;", "", sheet.markdown.replace("\\<img src=x onerror=alert(1)", ""))
+    assert "<img" not in sheet.markdown.replace("\\<img", "")
+
+
+def test_a_licence_links_to_its_text_and_an_own_one_to_nothing(layout):
+    page = Page(write_datasheet(layout, V1).html.read_text())
+    links = {value for _, name, value in page.attributes if name == "href" and not value.startswith("#")}
+    assert links == {
+        "https://spdx.org/licenses/CC0-1.0.html",
+        "https://spdx.org/licenses/CC-BY-4.0.html",
+        "https://example.org/terms?a=1&b=2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("expression", "linked"),
+    [
+        ("MIT", ["MIT"]),
+        ("(MIT OR GPL-2.0+) AND LicenseRef-X", ["MIT", "GPL-2.0"]),
+        ("GPL-2.0-only WITH Classpath-exception-2.0", ["GPL-2.0-only", "Classpath-exception-2.0"]),
+        ("DocumentRef-a:LicenseRef-b", []),
+    ],
+)
+def test_every_listed_word_of_an_expression_is_linked(expression, linked):
+    parts = list(license_parts(expression))
+    assert "".join(words for words, _ in parts) == expression
+    assert [address for _, address in parts if address] == [f"https://spdx.org/licenses/{n}.html" for n in linked]
+
+
+def test_the_page_says_what_the_version_is_made_of(layout):
+    page = Page(write_datasheet(layout, V1).html.read_text())
+    version = open_published(layout, V1)
+    for said in (
+        version.digest,
+        version.manifest["config_sha256"],
+        "stated on the cover",
+        "the house",
+        "2026-11-30",
+        "shard_rows",
+        "broken json",
+        "corpus trace fables:4 --version tiny.v1",
+        "Eval set quiz: of 1 text, 1 are met by any 13 words in a row",
+    ):
+        assert said in page.text
+    assert [cell for cell in page.cells if cell in ("email", "<EMAIL>")] == ["email", "<EMAIL>"]
+
+
+def test_the_short_form_is_small_and_has_the_funnel_as_a_picture(layout):
+    sheet = write_datasheet(layout, V1)
+    assert (layout.evidence(V1) / evidence.DATASHEET_MD).read_text() == sheet.markdown
+    assert len(sheet.markdown) < 100_000
+    picture = re.search(r"\(data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)\)", sheet.markdown)
+    assert picture
+    assert "published" in "".join(ElementTree.fromstring(base64.b64decode(picture[1])).itertext())
+    columns = [line.replace("\\|", "").count("|") for line in sheet.markdown.splitlines() if line.startswith("| ")]
+    assert set(columns) <= {3, 4, 5, 7}
+
+
+def test_equal_evidence_gives_equal_bytes_wherever_and_whenever(layout, tmp_path):
+    other = tiny_corpus.make(tmp_path / "elsewhere", V1)
+    for one in (layout, other):
+        write_datasheet(one, V1)
+    for name in (evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.SEAL):
+        assert (layout.evidence(V1) / name).read_bytes() == (other.evidence(V1) / name).read_bytes()
+
+
+def test_the_datasheet_is_sealed_and_verify_stays_green(layout):
+    sheet = write_datasheet(layout, V1)
+    report = verify_version(layout, V1)
+    assert (report.ok, report.notes) == (True, [])
+    before = sheet.html.stat().st_mtime_ns
+    write_datasheet(layout, V1)
+    assert sheet.html.stat().st_mtime_ns == before
+    faults.flip_byte(sheet.html, 100)
+    assert [check.name for check in verify_version(layout, V1).checks if not check.ok] == ["evidence"]
+    write_datasheet(layout, V1)
+    assert verify_version(layout, V1).ok
+
+
+@pytest.mark.parametrize(
+    "name", ["documents/part-00000.parquet", "files.parquet", "counts.json", "config.yaml", "ledger_rows.jsonl"]
+)
+def test_changed_evidence_gives_no_datasheet(layout, name):
+    faults.flip_byte(layout.evidence(V1) / name, 20)
+    with pytest.raises(CorruptDataError, match="sha256"):
+        write_datasheet(layout, V1)
+    assert not (layout.evidence(V1) / evidence.DATASHEET_HTML).exists()
+
+
+def test_counts_that_are_not_those_of_the_rows_are_refused(layout):
+    path = layout.evidence(V1) / evidence.COUNTS
+    counts = json.loads(path.read_bytes())
+    counts["sources"]["web"]["verdicts"]["kept"] += 1
+    durable.write_file(path, json.dumps(counts).encode())
+    evidence.seal(layout.evidence(V1), changed=[evidence.COUNTS])
+    with pytest.raises(CorruptDataError, match="verdicts"):
+        write_datasheet(layout, V1)
+
+
+def test_a_version_that_is_not_published_is_refused_by_name(layout):
+    with pytest.raises(ConfigError, match=r"tiny.v9 is not published.*tiny.v1, tiny.v2"):
+        write_datasheet(layout, VersionKey("tiny", "v9"))
+
+
+@pytest.mark.parametrize("fables", [[], [{"path": "a.txt", "text": "Gone."}]], ids=["no document", "all dropped"])
+def test_an_empty_corpus_has_a_datasheet(tmp_path, fables):
+    layout = tiny_corpus.write_inputs(tmp_path / "root", {"fables": fables, "web": [b"{"]})
+    tiny_corpus.build(layout, V1)
+    sheet = write_datasheet(layout, V1)
+    assert "0 documents with 0 characters from 2 sources" in Page(sheet.html.read_text()).text
+    assert verify_version(layout, V1).ok
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (for_people.share(0, 0), "–"),
+        (for_people.share(0, 9), "0 %"),
+        (for_people.share(1, 9_999), "< 0.1 %"),
+        (for_people.share(9_999, 10_000), "99.9 %"),
+        (for_people.share(10, 10), "100.0 %"),
+        (for_people.rounded(999_999), "999,999"),
+        (for_people.rounded(3_642_937), "3.64 million"),
+        (for_people.num_bytes(1023), "1,023 B"),
+        (for_people.num_bytes(1536), "1.5 KiB"),
+        (for_people.plural(1, "file"), "1 file"),
+        (for_people.shortened("abcdefghij", 7), "abc…hij"),
+        (for_people.shown("a\u202eb\x1bc"), "a\ufffdb\ufffdc"),
+    ],
+)
+def test_numbers_and_texts_are_said_as_people_read_them(said, expected):
+    assert said == expected
