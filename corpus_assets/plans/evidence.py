@@ -127,6 +127,10 @@ def write(build: Build, pairs: list[Pair], evidence: Evidence) -> None:
     (temporary / "documents").mkdir(parents=True)
     for shard in evidence.outcomes.shards:
         os.link(dataset.verified(shard), temporary / "documents" / Path(shard.path).name)
+    if not evidence.outcomes.shards:  # without one raw document the table is there, too
+        empty = temporary / "documents" / evidence_files.PART_PATTERN.format(id=0)
+        groups = dataset.DEFAULT_ROW_GROUP_BYTES
+        dataset.write_shard(0, empty, [], evidence_files.DOCUMENTS, row_group_bytes=groups)
     evidence_files.write(temporary, "files", [_files(evidence)])
     evidence_files.write(temporary, "clusters", [cluster_rows(build, pairs)])
     evidence_files.write(temporary, "lineage", [_lineage(pairs, evidence.outcomes)])
