@@ -32,6 +32,6 @@ figure{margin:10px 0 18px;overflow-x:auto}.picture{display:block;max-width:100%;
 li{margin:4px 0;max-width:85ch}
 @media print{body{max-width:none;padding:0;font-size:11px}nav{display:none}h2{margin-top:22px}
 h2,h3{break-after:avoid}tr,figure,.tiles{break-inside:avoid}.wide,figure{overflow:visible}
-table{font-size:10px}a{color:inherit}.tiles div{border:1px solid var(--line)}
+table{font-size:10px}code{font-size:9.5px}a{color:inherit}.tiles div{border:1px solid var(--line)}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 """

@@ -18,7 +18,7 @@ _SAID_ELSEWHERE = ("dataset", "version", "sources", "licenses.allow", "config_sh
 
 def headline(figures: Figures) -> str:
     """The version in one sentence."""
-    languages = figures.total("languages")
+    languages = set(figures.total("languages")) - {"und"}
     return (
         f"{plural(figures.num_docs, 'document')} with {rounded(figures.num_chars)} characters from "
         f"{plural(len(figures.sources), 'source')} under {plural(len(figures.licenses()), 'licence')}, in "
