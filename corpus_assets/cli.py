@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder at or above `start` that holds a corpus folder with a ledger; `start` itself when none does."""
+    """The nearest folder at or above `start` that holds a corpus with a ledger; `start` itself when none does."""
     for folder in (start, *start.parents):
         if (folder / "corpus" / "LEDGER.jsonl").is_file():
             return folder

@@ -43,7 +43,9 @@ _COLUMNS = dg.TableSchema(columns=[dg.TableColumn(field.name, str(field.type)) f
     ],
     pool="cpu",
 )
-def publish_version(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> Iterator[dg.MaterializeResult]:
+def publish_version(
+    context: dg.AssetExecutionContext, store: Store, engine: EngineResource
+) -> Iterator[dg.MaterializeResult]:
     """Write shards, manifest, evidence and lock of a version, whole or not at all."""
     key = VersionKey.parse(context.partition_key)
     done = publish(Build(store.layout, engine.open(store.layout)), load_pairs(store.layout, key))

@@ -115,6 +115,21 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
         os.close(fd)
 
 
+def is_held(lock: Path) -> bool:
+    """Whether somebody holds the lock of `one_at_a_time`."""
+    try:
+        fd = os.open(lock, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
 def json_of(path: Path) -> Any:
     """The JSON value in a file. Raises CorruptDataError when it holds none."""
     try:

@@ -14,7 +14,7 @@ RESERVED = frozenset({"raw", "work", "cache", "configs"})
 
 
 def check_name(kind: str, name: object) -> str:
-    """The name itself. Raises ConfigError when it is not a name; `kind` ("source", "dataset", …) goes into the words."""
+    """The name itself. Raises ConfigError when it is none; `kind` ("source", "dataset", …) goes into the words."""
     if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > MAX_LENGTH:
         raise ConfigError(
             f"{kind} {name!r} is not a name: expected [a-z0-9][a-z0-9_-]*, at most {MAX_LENGTH} characters; rename it"

@@ -36,9 +36,11 @@ DOCUMENTS = _table(
 )
 """Normalized text of every raw document; k is its position in the raw set. crawl_date is RFC 3339, UTC, in seconds."""
 
-COUNTED_SIGNALS = tuple(dict.fromkeys(
-    rule.signal for rule in RULES if rule.signal not in ("n_chars", "lang", "lang_score", "n_words")
-)) + ("single_word_ratio",)  # fmt: skip
+_KEPT_APART = ("n_chars", "n_words", "lang", "lang_score")
+COUNTED_SIGNALS = (
+    *dict.fromkeys(rule.signal for rule in RULES if rule.signal not in _KEPT_APART),
+    "single_word_ratio",
+)
 """What the text-signals kernel counts beside n_words: whole numbers scaled as their rule says."""
 
 SIGNALS = _table(

@@ -9,5 +9,5 @@ DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
 def needs_shared_data(test):  # type: ignore[no-untyped-def]
     """Mark a test that reads the shared collection; it is skipped, saying so, where the folder does not exist."""
-    missing = pytest.mark.skipif(not DATA.is_dir(), reason="the shared collection (../shared/data) is not on this machine")
-    return pytest.mark.shared_data(missing(test))
+    reason = "the shared collection (../shared/data) is not on this machine"
+    return pytest.mark.shared_data(pytest.mark.skipif(not DATA.is_dir(), reason=reason)(test))

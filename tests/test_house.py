@@ -1,4 +1,4 @@
-"""The house rules that a machine can hold: who may import whom, and that a changed stage says so in its code version."""
+"""House rules that a machine can hold: who may import whom, and that a changed stage says so in its code version."""
 
 import ast
 import json

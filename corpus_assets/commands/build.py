@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,71 +68,87 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False) -> int:
     warnings.filterwarnings("ignore", message=".*is currently in (beta|preview).*")
     import dagster as dg
 
+    from corpus_assets.commands import dead_runs
     from corpus_assets.definitions import defs
 
-    # The progress lines have the terminal; the instance keeps every event either way.
-    level = "DEBUG" if verbose else "CRITICAL"
-    console = {"loggers": {"console": {"config": {"log_level": level}}}}
-    job = defs.resolve_implicit_global_asset_job_def()
     began = time.monotonic()
-    with dg.DagsterInstance.get() as instance:
-        # A partition materialized before the first observation of its inputs would never turn stale.
-        inputs = [dg.AssetKey(name) for name in ("ledger", "corpus_config", "eval_sets")]
-        job.execute_in_process(instance=instance, asset_selection=inputs, run_config=console)
-        for kind, assets in LAYERS:
+    with dg.DagsterInstance.get() as instance, dead_runs.this_process(layout) as tags:
+        if buried := dead_runs.bury(layout, instance):
+            print(f"{buried} runs of killed processes are marked as failed; their finished parts are used")
+        builder = Builder(defs.resolve_implicit_global_asset_job_def(), instance, tags, verbose)
+        builder.observe("ledger", "corpus_config", "eval_sets")
+        for number, (kind, assets) in enumerate(LAYERS, 1):
+            print(f"layer {number} of {len(LAYERS)}: {', '.join(assets)}")
             partitions = [str(pair) for pair in version.pairs] if kind == PAIR else [str(key)]
-            failed = [p for p in partitions if not _materialize(job, instance, console, assets, p)]
+            failed = [partition for partition in partitions if not builder.materialize(partition, assets)]
             if failed:
-                print(
-                    f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again",
-                    file=sys.stderr,
-                )
+                words = f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again"
+                print(words, file=sys.stderr)
                 return 1
     print(f"{key} is built, in {time.monotonic() - began:.1f} s: {layout.version(key)}")
     return 0
 
 
-def _materialize(
-    job: "dg.JobDefinition",
-    instance: "dg.DagsterInstance",
-    run_config: dict[str, Any],
-    assets: Sequence[str],
-    partition: str,
-) -> bool:
-    """Run the assets of one partition with their checks; print a line, and the words of what did not pass."""
-    import dagster as dg
+@dataclass(frozen=True)
+class Builder:
+    """Runs assets in this process; a line of progress a run, and the words of what did not pass."""
 
-    from corpus_assets.alerts import failed_checks
+    job: "dg.JobDefinition"
+    instance: "dg.DagsterInstance"
+    tags: dict[str, str]
+    verbose: bool
 
-    began = time.monotonic()
-    print(f"  {partition:40} {' '.join(assets)} …", end="", flush=True)
-    result = job.execute_in_process(
-        instance=instance,
-        partition_key=partition,
-        asset_selection=[dg.AssetKey(name) for name in assets],
-        run_config=run_config,
-        raise_on_error=False,
-    )
-    print(f"\r  {partition:40} {_outcome(result):60} {time.monotonic() - began:6.1f} s")
-    for check in failed_checks(instance, result.run_id):
-        print(f"    {check['severity']} {check['asset']}/{check['check']}: {check['description']}")
-    for event in result.filter_events(lambda e: e.is_step_failure):
-        print(f"    failed: {event.step_key}: {_cause(event)}")
-    return result.success
+    def observe(self, *inputs: str) -> None:
+        """Note the inputs' data versions: what is materialized before the first observation would never turn stale."""
+        self._run(None, inputs)
+
+    def materialize(self, partition: str, assets: Sequence[str]) -> bool:
+        """Materialize the assets of one partition with their checks. False when a step or a blocking check failed."""
+        from corpus_assets.alerts import failed_checks
+
+        began = time.monotonic()
+        if sys.stdout.isatty():
+            print(f"  {partition} …", end="", flush=True)
+        result = self._run(partition, assets)
+        seconds = time.monotonic() - began
+        home = "\r\x1b[K" if sys.stdout.isatty() else ""
+        print(f"{home}  {'ok    ' if result.success else 'FAILED'} {partition:32} {seconds:6.1f} s  {_rows(result)}")
+        for check in failed_checks(self.instance, result.run_id):
+            print(f"    {check['severity']} {check['asset']}/{check['check']}: {check['description']}")
+        for event in result.filter_events(lambda e: e.is_step_failure):
+            if words := _cause(event):
+                print(f"    failed: {event.step_key}: {words}")
+        return result.success
+
+    def _run(self, partition: str | None, assets: Sequence[str]) -> "dg.ExecuteInProcessResult":
+        import dagster as dg
+
+        # The progress lines have the terminal; the instance keeps every event either way.
+        level = "DEBUG" if self.verbose else "CRITICAL"
+        return self.job.execute_in_process(
+            instance=self.instance,
+            partition_key=partition,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            run_config={"loggers": {"console": {"config": {"log_level": level}}}},
+            tags=self.tags,
+            raise_on_error=False,
+        )
 
 
-def _outcome(result: "dg.ExecuteInProcessResult") -> str:
+def _rows(result: "dg.ExecuteInProcessResult") -> str:
     rows = {
         event.asset_key.to_user_string(): event.materialization.metadata.get("dagster/row_count")
         for event in result.get_asset_materialization_events()
         if event.asset_key
     }
-    return ", ".join(f"{name} {value.value:,}" for name, value in rows.items() if value is not None) or "done"
+    return ", ".join(f"{name} {value.value:,}" for name, value in rows.items() if value is not None)
 
 
 def _cause(event: "dg.DagsterEvent") -> str:
-    """The innermost error of a failed step, as it words itself."""
+    """The innermost error of a failed step, as it words itself; '' for a failed check, which said its own words."""
     error = event.step_failure_data.error
     while error and error.cause:
         error = error.cause
-    return error.message.strip() if error else "no message"
+    if error is None or error.cls_name == "DagsterAssetCheckFailedError":
+        return ""
+    return error.message.strip()

@@ -6,10 +6,11 @@ import shutil
 import socket
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from corpus_assets.commands.build import PROJECT, build, prepare_environment
 from formats.errors import ConfigError
+from formats.layout import Layout
 from formats.naming import VersionKey
 
 HOST, PORT = "127.0.0.1", 3000
@@ -27,18 +28,18 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Does not return while the UI runs. Raises ConfigError when the port is taken, before a build begins."""
     check_port(args.host, args.port)
-    if args.build:
-        failed = build(args.layout, VersionKey.parse(args.build))
-        if failed:
-            return failed
-    prepare_environment(args.layout)
+    failed = build(args.layout, VersionKey.parse(args.build)) if args.build else 0
+    return failed or _become_the_ui(args.layout, args.host, args.port)
+
+
+def _become_the_ui(layout: Layout, host: str, port: int) -> NoReturn:
+    prepare_environment(layout)
     beside_python = Path(sys.executable).with_name("dagster")
     dagster = str(beside_python) if beside_python.exists() else shutil.which("dagster")
     if not dagster:
         raise ConfigError("the dagster command is not installed in this environment; install the project again")
-    print(f"The UI is at http://{args.host}:{args.port} (Ctrl-C ends it)", flush=True)
-    workspace = str(PROJECT / "workspace.yaml")
-    os.execv(dagster, [dagster, "dev", "-w", workspace, "-h", args.host, "-p", str(args.port)])
+    print(f"The UI is at http://{host}:{port} (Ctrl-C ends it)", flush=True)
+    os.execv(dagster, [dagster, "dev", "-w", str(PROJECT / "workspace.yaml"), "-h", host, "-p", str(port)])
 
 
 def check_port(host: str, port: int) -> None:

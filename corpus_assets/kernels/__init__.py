@@ -1,8 +1,8 @@
 """Compiled loops over Arrow buffers. Machine code is kept on disk, in a folder named by these files' content.
 
 numba looks only at the file of a function itself, so without that name an edit of `words.py` would leave its callers
-with old code. The folder is CORPUS_KERNEL_CACHE, else the user's cache folder; where neither can be written, a temporary
-one, so that a read-only home costs a compile and nothing else.
+with old code. The folder is CORPUS_KERNEL_CACHE, else the user's cache folder; where neither can be written, it is a
+temporary one, so that a read-only home costs a compile and nothing else.
 """
 
 import hashlib

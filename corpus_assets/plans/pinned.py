@@ -72,8 +72,8 @@ def pin_row(layout: Layout, pair: PairKey) -> Any:
     path = layout.pinned_row(pair)
     if layout.lock(pair.version).exists() and path.exists() and durable.json_of(path) != value:
         raise PublishedError(
-            f"{layout.ledger}: the row of {pair.source} changed since {pair.version} was published with it; a published "
-            f"version is immutable: make a new version for the new row, or restore the old row"
+            f"{layout.ledger}: the row of {pair.source} changed since {pair.version} was published with it; a "
+            f"published version is immutable: make a new version for the new row, or restore the old row"
         )
     durable.write_file(path, canonical.to_bytes(value) + b"\n")
     return value
@@ -88,8 +88,10 @@ def pinned_value(layout: Layout, pair: PairKey) -> Any:
 
 
 def load_pair(layout: Layout, key: PairKey) -> Pair:
-    """The pair with its pinned row. Raises ConfigError when the config does not name the source, when nothing is pinned,
-    and when the version may not use the row: a stage that is materialized alone refuses by itself.
+    """The pair with its pinned row.
+
+    Raises ConfigError when the config does not name the source, when nothing is pinned, and when the version may not use
+    the row: a stage that is materialized alone refuses by itself.
     """
     version = load_version(layout, key.version)
     if key.source not in version.config.sources:

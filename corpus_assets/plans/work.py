@@ -1,4 +1,4 @@
-"""Stage outputs by identity: what a stage would compute again is taken from `corpus/work` instead, also across versions.
+"""Stage outputs by identity: what a stage would compute again is taken from `corpus/work`, also across versions.
 
 An identity is the hash of everything that can change a byte: the stage's code version, its slice of the config, the
 digests of its inputs and models, and the versions of the libraries it names.

@@ -51,7 +51,7 @@ def digest_rows(batch: pa.RecordBatch, *, part: int, num_buckets: int) -> pa.Rec
 
 
 class Runs:
-    """Runs of equal digests over a sorted stream, whatever its cut into batches: the first row's value for every row."""
+    """Runs of equal digests over a sorted stream, whatever its cut: the first row's value for every row."""
 
     def __init__(self) -> None:
         self._digest: bytes | None = None
@@ -73,7 +73,7 @@ class Runs:
 
 
 def source_duplicates(_bucket: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows sorted by (exact_digest, crawl_date, k) -> those that are not the first of their digest, with the first's k."""
+    """Rows sorted by (exact_digest, crawl_date, k) -> those that are not the first of their digest, and its k."""
     runs = Runs()
     for batch in batches:
         k = column(batch, "k")

@@ -6,7 +6,6 @@ continuation byte is a Latin letter with a diacritic. The order is the order of 
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import re2
 
@@ -25,7 +24,7 @@ Hit = tuple[str, int, int]
 class PiiRules:
     """What a source's config sets. `code`: a local phone number needs a context word, whatever its form."""
 
-    ips: Literal["public", "all"]
+    ips: str
     phone_regions: tuple[str, ...]
     code: bool
 

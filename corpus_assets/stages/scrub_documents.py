@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +21,7 @@ LIBRARIES = scrub_pii.LIBRARIES
 def scrub_documents(
     batch: pa.RecordBatch,
     *,
-    ips: Literal["public", "all"],
+    ips: str,
     phone_regions: Sequence[str],
     code: bool,
     val_permille: int,
@@ -59,7 +58,7 @@ def scrub_kept(
     decided: pa.Table,
     *,
     index_path: str,
-    ips: Literal["public", "all"],
+    ips: str,
     phone_regions: Sequence[str],
     code: bool,
     val_permille: int,

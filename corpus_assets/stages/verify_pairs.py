@@ -117,7 +117,7 @@ def _meet(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, p
         pair = np.flatnonzero(~is_document)
         if (owner[last[pair]] != rank[pair]).any():
             raise NotConvergedError(
-                "a pair waits at a document whose shingles did not arrive; delete the work folder of dedup_clusters and build again"
+                "a pair waits at a document whose shingles did not arrive; delete corpus/work and build again"
             )
         own = pc.binary_length(batch.column("shingles")).to_numpy()
         sizes = own[pair] + pc.binary_length(sets).to_numpy()[last[pair]]
