@@ -186,7 +186,9 @@ def seal(folder: Path, changed: Sequence[str] | None = None) -> dict[str, dict[s
     }
     document = {"format": _FORMAT, "version": VERSION, "files": files}
     _validate(document, folder / SEAL)
-    durable.write_file(folder / SEAL, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+    path, data = folder / SEAL, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    if not path.is_file() or path.read_bytes() != data:  # a rebuild that changes nothing writes nothing
+        durable.write_file(path, data)
     return files
 
 
