@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import dagster as dg
+import pyarrow as pa
 
 from corpus_assets import pictures
 from corpus_assets.partitions import by_version, pair_to_version
@@ -16,7 +17,18 @@ from resources.engine import EngineResource
 from resources.store import Store
 
 _DEPS = [dg.AssetDep(scrubbed_docs, partition_mapping=pair_to_version), dg.AssetDep("corpus_config")]
+LINEAGE_ROWS = 100
 _COLUMNS = dg.TableSchema(columns=[dg.TableColumn(field.name, str(field.type)) for field in SCHEMA])
+
+_LINEAGE = dg.TableColumnLineage(
+    {
+        "text": [dg.TableColumnDep(dg.AssetKey("scrubbed_docs"), "text")],
+        "url": [dg.TableColumnDep(dg.AssetKey("raw_fetch"), "url")],
+        "license_spdx": [dg.TableColumnDep(dg.AssetKey("ledger_entry"), "license_spdx")],
+        "lang": [dg.TableColumnDep(dg.AssetKey("doc_signals"), "lang")],
+        "minhash_cluster": [dg.TableColumnDep(dg.AssetKey("dedup_clusters"), "cluster_id")],
+    }
+)
 
 
 @dg.multi_asset(
@@ -29,7 +41,7 @@ _COLUMNS = dg.TableSchema(columns=[dg.TableColumn(field.name, str(field.type)) f
             group_name="release",
             kinds={"parquet"},
             code_version=place_rows.CODE_VERSION,
-            metadata={"dagster/column_schema": _COLUMNS},
+            metadata={"dagster/column_schema": _COLUMNS, "dagster/column_lineage": _LINEAGE},
             description="The published rows, sorted by id, as byte-identical Parquet shards.",
         ),
         dg.AssetSpec(
@@ -56,6 +68,7 @@ def publish_version(
             "dagster/row_count": done.manifest["n_docs"],
             "shards": done.manifest["n_shards"],
             "bytes": done.num_bytes,
+            "lineage": _as_table(done.lineage),
             "path": dg.MetadataValue.path(str(store.layout.version(key))),
         },
     )
@@ -72,3 +85,12 @@ def publish_version(
             "sha256": done.digest,
         },
     )
+
+
+def _as_table(lineage: pa.Table) -> dg.TableMetadataValue:
+    """The ledger rows that each shard draws from; a large version shows its first shards, the evidence has all."""
+    records = [
+        dg.TableRecord({name: value.hex() if isinstance(value, bytes) else value for name, value in row.items()})
+        for row in lineage.slice(0, LINEAGE_ROWS).to_pylist()
+    ]
+    return dg.MetadataValue.table(records)

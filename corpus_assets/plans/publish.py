@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from corpus_assets.plans import evidence as evidence_plan
 from corpus_assets.plans.funnel import Funnel
 from corpus_assets.plans.keepers import shards_of
@@ -14,6 +16,7 @@ from corpus_assets.plans.placement import placed_rows, scrubbed_version
 from corpus_assets.plans.source_stages import documents, signals
 from corpus_assets.stages import place_rows
 from formats import corpus_manifest, corpus_shard, dataset, durable
+from formats import evidence as evidence_files
 from formats.corpus_manifest import PII_KEYS
 from formats.dataset import Dataset
 from formats.errors import PublishedError
@@ -25,12 +28,15 @@ _STAGES = "corpus_assets.stages"
 
 @dataclass(frozen=True)
 class Published:
-    """What a publication gave: the manifest, its digest (the version's lock), and the bytes of its shards."""
+    """What a publication gave: the manifest, its digest (the version's lock), the bytes of its shards, and which ledger
+    rows each shard draws from.
+    """
 
     manifest: Mapping[str, Any]
     digest: str
     num_bytes: int
     funnel: Funnel
+    lineage: pa.Table
 
 
 def publish(build: Build, pairs: list[Pair]) -> Published:
@@ -69,7 +75,8 @@ def _as_published(build: Build, pairs: list[Pair], funnel: Funnel) -> Published:
     digest = durable.check_lock(build.layout.lock(key), out / corpus_manifest.NAME_ON_DISK)
     manifest = corpus_manifest.read(out)
     num_bytes = sum((out / shard["name"]).stat().st_size for shard in manifest["shards"])
-    return Published(manifest, digest, num_bytes, funnel)
+    lineage = pa.Table.from_batches(evidence_files.read(build.layout.evidence(key), "lineage"), evidence_files.LINEAGE)
+    return Published(manifest, digest, num_bytes, funnel, lineage)
 
 
 def _refuse_other_bytes(out: Path, made: Path) -> None:
