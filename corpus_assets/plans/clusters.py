@@ -12,7 +12,7 @@ import pyarrow as pa
 from corpus_assets.kernels.components import components, keeper_walk
 from corpus_assets.plans.keepers import ranks, shards_of
 from corpus_assets.plans.near_edges import edges
-from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import survivors
 from corpus_assets.stages.side_rows import column
@@ -116,6 +116,7 @@ def decisions(clusters: Clusters, ranked: Dataset, sources: list[str], firsts: l
     return pa.table([columns[name] for name in survivors.DECISIONS.names], schema=survivors.DECISIONS)
 
 
+@once_a_build
 def dedup_clusters(build: Build, pairs: list[Pair]) -> Output:
     """SURVIVORS of a version, cut like its documents."""
     near = pairs[0].config.dedup.near

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.kernels.ngram_match import EvalIndex
-from corpus_assets.plans.pinned import Build, Version
+from corpus_assets.plans.pinned import Build, Version, once_a_build
 from corpus_assets.plans.work import identity
 from corpus_assets.stages import decontaminate, eval_items
 from corpus_assets.stages.eval_items import EvalCounts, EvalText
@@ -40,6 +40,7 @@ def check_eval_set(layout: Layout, eval_set: EvalSet) -> Path:
     return path
 
 
+@once_a_build
 def eval_index(build: Build, version: Version) -> StoredIndex:
     """The stored index of the version's eval sets; made when it is not there yet."""
     rules = version.config.decontaminate

@@ -16,7 +16,7 @@ from corpus_assets.plans.eval_index import eval_counts, eval_index
 from corpus_assets.plans.funnel import Funnel, count
 from corpus_assets.plans.keepers import ranks, shards_of
 from corpus_assets.plans.near_edges import edges
-from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.placement import placed_rows, scrubbed_version, withheld
 from corpus_assets.plans.source_stages import documents, filter_settings, signals, verdicts
 from corpus_assets.plans.work import Output, identity
@@ -42,6 +42,7 @@ class Evidence:
     made_of: dict[str, Any]
 
 
+@once_a_build
 def outcomes(build: Build, pairs: list[Pair]) -> Output:
     """One evidence row a raw document of the version, cut like its documents."""
     texts = dataset.concat([documents(build, pair).open() for pair in pairs])

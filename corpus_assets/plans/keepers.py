@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.source_stages import documents, signals, verdicts
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import exact_duplicates, keeper_order
@@ -25,6 +25,7 @@ def shards_of(build: Build, pairs: list[Pair]) -> list[range]:
     return found
 
 
+@once_a_build
 def ranks(build: Build, pairs: list[Pair]) -> Output:
     """RANKS, cut like the version's documents: shard = place of the raw part among all parts of all sources."""
     measured = [signals(build, pair).open() for pair in pairs]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from corpus_assets.plans.keepers import ranks
-from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.source_stages import documents, signatures
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import near_duplicates, verify_pairs
@@ -15,6 +15,7 @@ from resources.engines.contract import Dest, Engine, Task
 _STAGES = "corpus_assets.stages"
 
 
+@once_a_build
 def edges(build: Build, pairs: list[Pair]) -> Output:
     """EDGES between documents that are no exact duplicates. Its notes count the pairs that hot buckets skipped."""
     near = pairs[0].config.dedup.near

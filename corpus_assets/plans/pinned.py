@@ -1,17 +1,23 @@
 """What a build is about: a version with its config, and a pair with the ledger row as this version pins it."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from corpus_assets.plans import published_version
 from corpus_assets.validation import corpus_config as config_files
 from corpus_assets.validation.ledger import check_row_for_version
-from formats import canonical, durable, ledger
+from formats import canonical, durable, evidence, ledger
 from formats.corpus_config import CorpusConfig
 from formats.errors import ConfigError, PublishedError
 from formats.layout import Layout
 from formats.ledger import LedgerRow
 from formats.naming import PairKey, VersionKey
 from resources.engines.contract import Engine
+
+_Of = ParamSpec("_Of")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,11 @@ class Pair:
     def config(self) -> CorpusConfig:
         return self.version.config
 
+    @cached_property
+    def digest(self) -> str:
+        """Names the pair's row and rules."""
+        return canonical.digest([self.row.digest, self.config.config_sha256])
+
     @property
     def source_number(self) -> int:
         """The source's place among the version's sources, which are in the order of their names."""
@@ -52,10 +63,36 @@ class Pair:
 
 @dataclass(frozen=True)
 class Build:
-    """Where a build reads and writes, and the engine that does its work."""
+    """Where a build reads and writes, and the engine that does its work; `known` is kept by `once_a_build`."""
 
     layout: Layout
     engine: Engine
+    known: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+
+def once_a_build(
+    plan: Callable[Concatenate[Build, _Of], _Result],
+) -> Callable[Concatenate[Build, _Of], _Result]:
+    """A plan of (build, pairs or a pair or a version …) that a build works out once: it opens every stage before it, so
+    that a build of many sources would else read each manifest again for every source. What it raises is not kept.
+    """
+
+    @wraps(plan)
+    def known(build: Build, *of: _Of.args, **no: _Of.kwargs) -> _Result:
+        key = (plan, *map(_name, of))
+        if key not in build.known:
+            build.known[key] = plan(build, *of, **no)
+        return build.known[key]
+
+    return known
+
+
+def _name(of: Any) -> tuple[Any, ...]:
+    """What tells one argument of a plan from another."""
+    if isinstance(of, Version):
+        return of.key, of.config.config_sha256
+    pairs: Sequence[Pair] = (of,) if isinstance(of, Pair) else of
+    return tuple((pair.key, pair.digest) for pair in pairs)
 
 
 def load_version(layout: Layout, key: VersionKey) -> Version:
@@ -64,19 +101,41 @@ def load_version(layout: Layout, key: VersionKey) -> Version:
 
 
 def pin_row(layout: Layout, pair: PairKey) -> Any:
-    """Pin today's ledger row for this version, as it stands: the checks on it say what is wrong, in words.
+    """Pin today's ledger row for this version, right or wrong: the checks on it say what is wrong, in words.
 
-    A published version keeps the row it was published with. Raises PublishedError when today's is another one.
+    A published version keeps the row it was published with, which its evidence holds; whether today's is another one, a
+    check tells. Raises PublishedError when the version is published with another config.
     """
-    value = ledger.find(layout.ledger, pair.source)
-    path = layout.pinned_row(pair)
-    if layout.lock(pair.version).exists() and path.exists() and durable.json_of(path) != value:
-        raise PublishedError(
-            f"{layout.ledger}: the row of {pair.source} changed since {pair.version} was published with it; a "
-            f"published version is immutable: make a new version for the new row, or restore the old row"
-        )
-    durable.write_file(path, canonical.to_bytes(value) + b"\n")
+    published = _published_row(layout, pair)
+    value = ledger.to_json(published) if published else todays_value(layout, pair.source)
+    path, data = layout.pinned_row(pair), canonical.to_bytes(value) + b"\n"
+    if not path.exists() or path.read_bytes() != data:
+        durable.write_file(path, data)
     return value
+
+
+def todays_value(layout: Layout, source: str) -> Any:
+    """The source's row in the ledger: as it stands when it is wrong, else in one form, whatever the order of its files."""
+    value = ledger.find(layout.ledger, source)
+    return value if ledger.problems(value) else ledger.to_json(ledger.from_json(value))
+
+
+def _published_row(layout: Layout, pair: PairKey) -> LedgerRow | None:
+    """The row in the evidence of the published version; None for a version, or a source of it, that is not published."""
+    folder = layout.evidence(pair.version)
+    if not layout.lock(pair.version).exists() or not folder.exists():
+        return None
+    sealed = evidence.read_seal(folder)
+    made_of = durable.json_of(published_version.verified(folder, sealed, evidence.STAGE_VERSIONS))
+    config = load_version(layout, pair.version).config.config_sha256
+    if made_of["config_sha256"] != config:
+        raise PublishedError(
+            f"{layout.version(pair.version)}: is published with manifest {durable.read_lock(layout.lock(pair.version))} of "
+            f"config {made_of['config_sha256']}, and {layout.config(pair.version)} is now {config}. A published version "
+            f"is immutable; copy its config to a new version (corpus config new) and build that, or restore the old one"
+        )
+    rows = ledger.read(published_version.verified(folder, sealed, evidence.LEDGER_ROWS))
+    return next((row for row in rows if row.source_id == pair.source), None)
 
 
 def pinned_value(layout: Layout, pair: PairKey) -> Any:
@@ -90,18 +149,22 @@ def pinned_value(layout: Layout, pair: PairKey) -> Any:
 def load_pair(layout: Layout, key: PairKey) -> Pair:
     """The pair with its pinned row.
 
-    Raises ConfigError when the config does not name the source, when nothing is pinned, and when the version may not use
-    the row: a stage that is materialized alone refuses by itself.
+    Raises ConfigError when the config does not name the source, when nothing is pinned, and when the version may not
+    use the row: a stage that is materialized alone refuses by itself.
     """
-    version = load_version(layout, key.version)
+    return _pinned_pair(layout, load_version(layout, key.version), key)
+
+
+def load_pairs(layout: Layout, key: VersionKey) -> list[Pair]:
+    """All pairs of a version, in the order of their sources' names."""
+    version = load_version(layout, key)
+    return [_pinned_pair(layout, version, pair) for pair in version.pairs]
+
+
+def _pinned_pair(layout: Layout, version: Version, key: PairKey) -> Pair:
     if key.source not in version.config.sources:
         raise ConfigError(f"{layout.config(key.version)}: source {key.source!r} is not among sources; add it there")
     value = pinned_value(layout, key)
     if refused := check_row_for_version(value, version.config):
         raise ConfigError("\n".join(refused))
     return Pair(key, version, ledger.from_json(value))
-
-
-def load_pairs(layout: Layout, key: VersionKey) -> list[Pair]:
-    """All pairs of a version, in the order of their sources' names."""
-    return [load_pair(layout, pair) for pair in load_version(layout, key).pairs]

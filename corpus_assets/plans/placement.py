@@ -8,7 +8,7 @@ import pyarrow as pa
 from corpus_assets.plans.clusters import dedup_clusters, read_edges
 from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.near_edges import edges
-from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import place_rows, protect_val
@@ -26,6 +26,7 @@ def scrubbed_version(build: Build, pairs: list[Pair]) -> Dataset:
     return dataset.concat([scrubbed_docs(build, pairs, pair).open() for pair in pairs])
 
 
+@once_a_build
 def withheld(build: Build, pairs: list[Pair]) -> Output:
     """WITHHELD, cut like the version's documents. Memory: some 40 bytes for each document with a verified edge."""
     scrubbed = scrubbed_version(build, pairs).select("k", "verdict", "split")
@@ -95,6 +96,7 @@ def _id_of(build: Build, pairs: list[Pair], shard: int, k: int) -> str:
     return next(f"{pair.row.source_id}:{k}" for pair, mine in zip(pairs, cut, strict=True) if shard in mine)
 
 
+@once_a_build
 def placed_rows(build: Build, pairs: list[Pair]) -> Output:
     """PLACED, cut like the version's documents: row and cluster number of each row that is published."""
     scrubbed = scrubbed_version(build, pairs).select("k", "verdict")

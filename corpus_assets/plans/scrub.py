@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from corpus_assets.plans.clusters import dedup_clusters, of_source
 from corpus_assets.plans.eval_index import eval_index
 from corpus_assets.plans.keepers import shards_of
-from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.source_stages import documents
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import decontaminate, scrub_documents, survivors
@@ -17,6 +17,7 @@ from formats.stage_tables import PII_KINDS, SCRUBBED
 from resources.engines.contract import Dest, Task
 
 
+@once_a_build
 def scrubbed_docs(build: Build, pairs: list[Pair], pair: Pair) -> Output:
     """SCRUBBED rows of one source of the version that `pairs` make up, cut like its documents."""
     texts = documents(build, pair).open()

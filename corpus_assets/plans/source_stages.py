@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.plans import raw_set as raw_sets
-from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import (
     exact_duplicates,
@@ -23,6 +23,7 @@ from resources.engines.contract import Dest, Task
 _STAGES = "corpus_assets.stages"
 
 
+@once_a_build
 def documents(build: Build, pair: Pair) -> Output:
     """DOCUMENTS: the normalized text of every raw document."""
     raw = raw_sets.find_raw_set(build.layout, pair.row).as_dataset()
@@ -45,6 +46,7 @@ def documents(build: Build, pair: Pair) -> Output:
     return Output(build.layout, ident, DOCUMENTS, make, str(pair))
 
 
+@once_a_build
 def signals(build: Build, pair: Pair) -> Output:
     """SIGNALS: what is measured about each document, once."""
     source = documents(build, pair).open()
@@ -74,6 +76,7 @@ def filter_settings(pair: Pair) -> dict[str, Any]:
     }
 
 
+@once_a_build
 def verdicts(build: Build, pair: Pair) -> Output:
     """VERDICTS from signals and thresholds; touches no text. The first of equal texts of the source stays."""
     source = signals(build, pair).open()
@@ -122,6 +125,7 @@ def _source_duplicates(build: Build, source: Dataset, folder: Path) -> Dataset:
     )
 
 
+@once_a_build
 def signatures(build: Build, pair: Pair) -> Output:
     """SIGNATURES of the documents still in."""
     source, verdict = documents(build, pair).open(), verdicts(build, pair).open()

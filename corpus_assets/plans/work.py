@@ -8,7 +8,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class Identity:
             "libraries": dict(self.libraries),
         }
 
-    @property
+    @cached_property
     def digest(self) -> str:
         return canonical.digest(self.as_json())
 
@@ -79,6 +79,11 @@ class Output:
 
     def open(self) -> Dataset:
         """The stored output. Raises ConfigError when it was not made yet, CorruptDataError when it is broken."""
+        return self._stored
+
+    @cached_property
+    def _stored(self) -> Dataset:
+        """What lies under an identity never changes, so its manifest is read once."""
         if not self.folder.exists():
             raise ConfigError(
                 f"{self.identity.stage} of {self.belongs_to} is not made for its present inputs and settings; "
