@@ -8,6 +8,7 @@ from corpus_assets.plans.pinned import load_pair
 from corpus_assets.plans.raw_set import fetch_raw_set
 from formats.naming import PairKey
 from resources.fetcher import FetcherResource
+from resources.progress import tell
 from resources.store import Store
 
 
@@ -22,7 +23,7 @@ from resources.store import Store
 def raw_fetch(context: dg.AssetExecutionContext, store: Store, fetcher: FetcherResource) -> dg.MaterializeResult:
     """Every document of one source as extracted, and what could not become one, with the reason."""
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))  # refuses what the version does not allow
-    raw = fetch_raw_set(store.layout, pair.row, fetcher.open(store.layout))
+    raw = fetch_raw_set(store.layout, pair.row, fetcher.open(store.layout), progress=_tell)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(raw.digest),
         metadata={
@@ -34,3 +35,7 @@ def raw_fetch(context: dg.AssetExecutionContext, store: Store, fetcher: FetcherR
             "path": dg.MetadataValue.path(str(raw.folder)),
         },
     )
+
+
+def _tell(files: int, of_files: int, documents: int) -> None:
+    tell(f"files read, {documents:,} documents", files, of_files)

@@ -2,12 +2,14 @@
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
 
 from formats.errors import ConfigError
 from formats.layout import Layout
+from resources import progress
 from resources.engines.contract import Engine
 from resources.engines.local import LocalEngine
 
@@ -49,4 +51,5 @@ class EngineResource(dg.ConfigurableResource):
             workers=_default_workers() if self.workers is None else self.workers,
             memory_bytes=parse_bytes(self.memory or os.environ.get("CORPUS_MEMORY", "1GiB")),
             processes=self.processes,
+            progress=partial(progress.tell, "shards"),
         )

@@ -5,6 +5,7 @@ import dagster as dg
 from formats.layout import Layout
 from resources.download.fetcher import Fetcher
 from resources.download.settings import FetchSettings
+from resources.progress import FetchProgress
 
 _DEFAULT = FetchSettings()
 
@@ -24,4 +25,4 @@ class FetcherResource(dg.ConfigurableResource):
             interval_bytes=self.interval_bytes,
             read_timeout_seconds=self.read_timeout_seconds,
         )
-        return Fetcher(layout.cache, settings)
+        return Fetcher(layout.cache, settings, FetchProgress())

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 import time
 import warnings
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from corpus_assets.plans.pinned import load_version
 from formats.layout import Layout
 from formats.naming import VersionKey
+from resources.progress import heard_by
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -107,12 +109,11 @@ class Builder:
         from corpus_assets.alerts import failed_checks
 
         began = time.monotonic()
-        if sys.stdout.isatty():
-            print(f"  {partition} …", end="", flush=True)
-        result = self._run(partition, assets)
+        with heard_by(_StatusLine(partition)):
+            result = self._run(partition, assets)
         seconds = time.monotonic() - began
-        home = "\r\x1b[K" if sys.stdout.isatty() else ""
-        print(f"{home}  {'ok    ' if result.success else 'FAILED'} {partition:32} {seconds:6.1f} s  {_rows(result)}")
+        clear = "\x1b[K" if sys.stdout.isatty() else ""
+        print(f"{clear}  {'ok    ' if result.success else 'FAILED'} {partition:32} {seconds:6.1f} s  {_rows(result)}")
         for check in failed_checks(self.instance, result.run_id):
             print(f"    {check['severity']} {check['asset']}/{check['check']}: {check['description']}")
         for event in result.filter_events(lambda e: e.is_step_failure):
@@ -133,6 +134,26 @@ class Builder:
             tags=self.tags,
             raise_on_error=False,
         )
+
+
+class _StatusLine:
+    """On a terminal the partition at work, with what its stages tell; drawn over in place. Elsewhere nothing."""
+
+    REDRAW_SECONDS = 0.2
+
+    def __init__(self, partition: str) -> None:
+        self._head, self._drawn = f"  {partition} …", 0.0
+        self._draw("")
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if time.monotonic() - self._drawn >= self.REDRAW_SECONDS:
+            self._draw(f" {done:,} of {total:,} {what}")
+
+    def _draw(self, words: str) -> None:
+        self._drawn = time.monotonic()
+        if sys.stdout.isatty():
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r\x1b[K{(self._head + words)[:width]}\r", end="", flush=True)
 
 
 def _rows(result: "dg.ExecuteInProcessResult") -> str:

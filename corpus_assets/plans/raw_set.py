@@ -88,7 +88,7 @@ def make_raw_set(
         return raw_set.open_set(place)
 
 
-def fetch_raw_set(layout: Layout, row: LedgerRow, fetcher: Fetcher) -> RawSet:
+def fetch_raw_set(layout: Layout, row: LedgerRow, fetcher: Fetcher, *, progress: Progress | None = None) -> RawSet:
     """The raw set of `row`, its files fetched and verified first where the set is not there yet."""
     check_readable(row)
     if found := _existing(layout, row):
@@ -97,7 +97,7 @@ def fetch_raw_set(layout: Layout, row: LedgerRow, fetcher: Fetcher) -> RawSet:
         Wanted(file.url, file.sha256, file.num_bytes, ledger.resolve_local(layout.ledger, file.url))
         for file in row.files
     ]
-    return make_raw_set(layout, row, fetcher.fetch_all(wanted))
+    return make_raw_set(layout, row, fetcher.fetch_all(wanted), progress=progress)
 
 
 def find_raw_set(layout: Layout, row: LedgerRow) -> RawSet:
