@@ -48,8 +48,8 @@ class LocalEngine:
     def map_batches(self, source: Dataset, task: Task, out: Dest, *, sides: Sequence[Dataset] = ()) -> Dataset:
         """See Engine. Shards run at the same time, each in one worker."""
         task.load()
-        job = partial(_map, source=source, task=task, out=out, sides=tuple(sides))
-        return Dataset(out.schema, tuple(self._run(job, source.shards, source)))
+        items = tasks.map_items(source, task, sides)
+        return Dataset(out.schema, tuple(self._run(partial(_map, out=out), items, source)))
 
     def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
         """See Engine. Buckets run one after the other in the calling thread; reading and sorting go on behind."""
@@ -83,9 +83,10 @@ class LocalEngine:
         return run(job, items, workers=self.workers, processes=processes, progress=self.progress)
 
 
-def _map(shard: Shard, stop: Stop, *, source: Dataset, task: Task, out: Dest, sides: tuple[Dataset, ...]) -> Shard:
-    batches = until_stopped(tasks.read_batches(source, shard), stop)
-    return tasks.map_shard(shard, batches, task, out, [tasks.side_table(side, shard.id) for side in sides])
+def _map(item: tasks.MapItem, stop: Stop, *, out: Dest) -> Shard:
+    batches = until_stopped(tasks.read_batches(item.source, item.shard), stop)
+    sides = [tasks.side_table(side, item.shard.id) for side in item.sides]
+    return tasks.map_shard(item.shard, batches, item.task, out, sides)
 
 
 def _slice(item: tuple[int, tuple[tasks.Piece, ...]], stop: Stop, *, schema: Any, out: Dest) -> Shard:

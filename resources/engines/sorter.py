@@ -104,7 +104,6 @@ def _sort_on_disk(
                 ) from error
             raise
         finally:
-            con.interrupt()
             con.close()
 
 

@@ -6,7 +6,7 @@ rows: a batch of fat documents must not take the memory of a thousand thin ones.
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from operator import itemgetter
 
@@ -78,6 +78,33 @@ def _fitting(batches: Iterable[pa.RecordBatch], schema: pa.Schema, task_name: st
             if not field.nullable and column.null_count:
                 raise SchemaMismatchError(task_name, f"column {field.name}", "no nulls", "null", todo)
         yield batch
+
+
+@dataclass(frozen=True)
+class MapItem:
+    """One shard to map with no more than it needs, since it travels to a worker: itself, its arguments, its sides."""
+
+    source: Dataset
+    task: Task
+    sides: tuple[Dataset, ...]
+
+    @property
+    def shard(self) -> Shard:
+        return self.source.shards[0]
+
+
+def map_items(source: Dataset, task: Task, sides: Sequence[Dataset]) -> list[MapItem]:
+    """What there is to map, shard by shard."""
+    by_id = [{shard.id: shard for shard in side.shards} for side in sides]
+    items = []
+    for shard in source.shards:
+        own = {shard.id: task.per_shard[shard.id]} if shard.id in task.per_shard else {}
+        beside = tuple(
+            replace(side, shards=(shards[shard.id],) if shard.id in shards else ())
+            for side, shards in zip(sides, by_id, strict=True)
+        )
+        items.append(MapItem(replace(source, shards=(shard,)), replace(task, per_shard=own), beside))
+    return items
 
 
 def map_shard(shard: Shard, batches: Batches, task: Task, out: Dest, sides: Sequence[pa.Table]) -> Shard:

@@ -23,7 +23,8 @@ def _local(workers: int, processes: bool, memory: int) -> Callable[[Path, pytest
 def _always_out_of_core(scratch: Path, patch: pytest.MonkeyPatch) -> Engine:
     """Limits so low that the suite's small datasets take the paths of large ones: runs on disk, and DuckDB."""
     patch.setattr(runs, "MAX_RUN_BYTES", 20_000)
-    patch.setattr(runs, "STORED_BATCH_BYTES", 1_000)
+    patch.setattr(runs, "STORED_BATCH_BYTES", 5_000)
+    patch.setattr(runs, "BATCH_BYTES", 3_000)
     patch.setattr(sorter, "IN_MEMORY_ROWS", 10)
     return LocalEngine(scratch=scratch, workers=2, processes=False, memory_bytes=128 * MB)
 

@@ -200,7 +200,7 @@ def start(verb: str, source: Dataset, root: Path) -> tuple[subprocess.Popen, lis
         server.settimeout(60)
         command = [sys.executable, str(script), verb, str(root), str(server.getsockname()[1])]
         env = os.environ | {"PYTHONPATH": str(REPOSITORY)}
-        process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE)
+        process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, start_new_session=True)
         workers = []
         for _ in range(2 if verb == "map" else 1):
             with server.accept()[0] as connection, connection.makefile() as words:
@@ -221,10 +221,10 @@ def wait_for_end(pid: int) -> None:
 @pytest.mark.parametrize("verb", ["map", "sort"])
 def test_ctrl_c_ends_a_run_in_the_middle_and_leaves_no_temporary_file(source, tmp_path, verb):
     process, workers = start(verb, source, tmp_path)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # a terminal tells the workers too
     _, errors = process.communicate(timeout=60)
     assert process.returncode != 0
-    assert b"KeyboardInterrupt" in errors
+    assert errors.count(b"Traceback") == errors.count(b"KeyboardInterrupt") == 1, errors.decode()
     for worker in workers:
         wait_for_end(worker)
     assert not list((tmp_path / "out").iterdir())

@@ -40,7 +40,8 @@ def path(request, monkeypatch):
     duckdb = request.param.endswith("duckdb")
     monkeypatch.setattr(sorter, "IN_MEMORY_ROWS", 1 if duckdb else 2**40)
     monkeypatch.setattr(runs, "MAX_RUN_BYTES", 40 if request.param.startswith("runs") else 2**40)
-    monkeypatch.setattr(runs, "STORED_BATCH_BYTES", 100)
+    monkeypatch.setattr(runs, "STORED_BATCH_BYTES", 200)
+    monkeypatch.setattr(runs, "BATCH_BYTES", 150)
     return request.param
 
 

@@ -1,6 +1,7 @@
 """The code that every engine shares: cuts, the order check, buckets, the slice plan."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -8,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.dataset import Dataset, Shard, cut_row_groups, row_sizes
+from formats.dataset import Dataset, Shard, cut_row_groups, row_sizes, write_shard
 from formats.errors import ConfigError, NotConvergedError
 from resources.engines import tasks
+from resources.engines.contract import Task
 
 SCHEMA = pa.schema([("bucket", pa.int32()), ("key", pa.large_binary()), ("number", pa.int64())])
 ROW = st.tuples(st.integers(0, 2), st.sampled_from([b"", b"\x00", b"a", b"a\x00", b"b", b"\xff"]), st.integers(-2, 2))
@@ -94,6 +96,18 @@ def test_a_slice_plan_takes_every_row_once_in_order_and_fills_every_shard_but_th
     assert all(count == rows_per_shard for count in counts[:-1])
 
 
+def test_an_item_carries_its_own_shard_arguments_and_sides_alone_however_many_there_are():
+    """Else ten thousand shards would send ten thousand times ten thousand names to the workers."""
+    shards = tuple(Shard(i, f"part-{i}", 1, 1, "") for i in range(1_000))
+    source, side = Dataset(SCHEMA, shards), Dataset(SCHEMA, shards[::2])
+    task = Task("module:fn", {"a": 1}, per_shard={i: {"b": i} for i in range(0, 1_000, 3)})
+    items = tasks.map_items(source, task, [side])
+    assert [item.shard for item in items] == list(shards)
+    assert [item.task.per_shard for item in items] == [{i: {"b": i}} if i % 3 == 0 else {} for i in range(1_000)]
+    assert [item.sides[0].shards for item in items] == [() if i % 2 else (shards[i],) for i in range(1_000)]
+    assert max(len(pickle.dumps(item)) for item in items) < 2_000
+
+
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(1, 100), st.integers(1, 9))
 def test_row_groups_depend_on_the_rows_alone_never_on_how_they_came_in_batches(lengths, group_bytes, batch_rows):
@@ -106,3 +120,15 @@ def test_row_groups_depend_on_the_rows_alone_never_on_how_they_came_in_batches(l
     sizes = [[int(n) for batch in group.to_batches() for n in row_sizes(batch)] for group in groups]
     assert [size for group in sizes for size in group] == lengths
     assert all(sum(group) <= group_bytes or len(group) == 1 for group in sizes)
+
+
+def test_bytes_of_a_shard_depend_on_the_rows_alone_also_where_pages_are_cut(tmp_path):
+    """Parquet looks for the end of a page every 1,024 rows of a chunk, so chunks would show from there on."""
+    draws = np.random.default_rng(3)
+    texts = ["x" * int(n) + str(i) for i, n in enumerate(draws.integers(0, 900, 6_000))]
+    table = pa.table({"text": pa.array(texts, pa.large_string()), "number": draws.integers(0, 2**60, 6_000)})
+    made = {
+        rows: write_shard(0, tmp_path / f"{rows}", table.to_batches(rows), table.schema, row_group_bytes=2**22).sha256
+        for rows in (7, 1_000, 1_024, 6_000)
+    }
+    assert len(set(made.values())) == 1
