@@ -14,8 +14,8 @@ PAGES = [ROOT / "README.md", ROOT / "examples" / "starter" / "README.md"]
 
 def lines(page: Path) -> list[str]:
     """Lines of the fenced blocks of shell commands."""
-    blocks = re.findall(r"^```(?:bash)?\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    return [line for block in blocks for line in block.splitlines()]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return [line for language, block in blocks if language in ("", "bash") for line in block.splitlines()]
 
 
 COMMANDS = [line for page in PAGES for line in lines(page) if line.startswith("corpus ")]
