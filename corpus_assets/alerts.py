@@ -31,6 +31,19 @@ def failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, A
     return found
 
 
+def failed_steps(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, str]]:
+    """The steps of a run that raised, with the words of the innermost error; a blocking check has words of its own."""
+    found = []
+    for record in instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE).records:
+        event = record.event_log_entry.dagster_event
+        error = event.step_failure_data.error if event else None
+        while error and error.cause:
+            error = error.cause
+        if event and error and error.cls_name != "DagsterAssetCheckFailedError":
+            found.append({"step": str(event.step_key), "error": error.message.strip()})
+    return found
+
+
 def alert(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
     """Post the run when it failed or a check of it did not pass."""
     run = context.dagster_run
@@ -46,6 +59,7 @@ def alert(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
             "status": run.status.value,
             "partition": run.tags.get("dagster/partition"),
             "message": message,
+            "failed_steps": failed_steps(context.instance, run.run_id),
             "failed_checks": found,
         }
     )

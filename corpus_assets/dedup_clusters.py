@@ -3,6 +3,8 @@
 import dagster as dg
 
 from corpus_assets import pictures
+from corpus_assets.doc_signals import doc_signals
+from corpus_assets.filtered_docs import filtered_docs
 from corpus_assets.minhash_signatures import minhash_signatures
 from corpus_assets.partitions import by_version, pair_to_version
 from corpus_assets.plans import clusters, keepers, near_edges
@@ -13,10 +15,18 @@ from formats.naming import VersionKey
 from resources.engine import EngineResource
 from resources.store import Store
 
+_OF_SOURCES = (doc_signals, filtered_docs, minhash_signatures)
+
 
 @dg.asset(
     partitions_def=by_version,
-    deps=[dg.AssetDep(minhash_signatures, partition_mapping=pair_to_version), "corpus_config"],
+    deps=[
+        *(
+            dg.AssetDep(one, partition_mapping=pair_to_version)
+            for one in (doc_signals, filtered_docs, minhash_signatures)
+        ),
+        "corpus_config",
+    ],
     group_name="dedup",
     kinds={"parquet"},
     code_version=survivors.CODE_VERSION,

@@ -2,8 +2,9 @@
 
 import dagster as dg
 
+from corpus_assets.doc_signals import doc_signals
 from corpus_assets.filtered_docs import filtered_docs
-from corpus_assets.partitions import by_pair
+from corpus_assets.partitions import by_pair, version_to_pairs
 from corpus_assets.plans.pinned import Build, load_pair
 from corpus_assets.plans.source_stages import signatures
 from corpus_assets.stages import sign_documents
@@ -14,7 +15,7 @@ from resources.store import Store
 
 @dg.asset(
     partitions_def=by_pair,
-    deps=[filtered_docs],
+    deps=[doc_signals, filtered_docs, dg.AssetDep("corpus_config", partition_mapping=version_to_pairs)],
     group_name="dedup",
     kinds={"parquet"},
     code_version=sign_documents.CODE_VERSION,

@@ -14,35 +14,35 @@ from resources.store import layout_of_environment
 
 LAYOUT = layout_of_environment()
 
-BROKEN: dict[str, str] = {}
-"""Configs that cannot be read, by version key, and why: they have no partitions until they are mended."""
 
-
-def _pairs_by_version() -> dict[str, list[str]]:
+def _pairs_by_version() -> tuple[dict[str, list[str]], list[str]]:
     found = {}
-    for key, path in sorted(corpus_config.discover(LAYOUT).items()):
+    configs, broken = corpus_config.discover(LAYOUT)
+    for key, path in configs.items():
         try:
             config = corpus_config.load(path, key)
         except ConfigError as error:
-            BROKEN[str(key)] = str(error)
+            broken.append(str(error))
             continue
         found[str(key)] = [str(PairKey(source, key)) for source in config.sources]
-    return found
+    return found, broken
 
 
-PAIRS_OF_VERSION = _pairs_by_version()
-PAIRS = [pair for pairs in PAIRS_OF_VERSION.values() for pair in pairs]
-SOURCES = sorted(
-    {row.source_id for _, row in ledger.scan(LAYOUT.ledger)[0]} | {PairKey.parse(pair).source for pair in PAIRS}
-)
+PAIRS_OF_VERSION, BROKEN = _pairs_by_version()
+"""The pairs of every version whose config can be read; and why others have no partitions until they are mended."""
+for _why in BROKEN:
+    dg.get_dagster_logger("corpus").error(f"a version without partitions: {_why}")
+PAIRS = [PairKey.parse(pair) for pairs in PAIRS_OF_VERSION.values() for pair in pairs]
+SOURCES = sorted({row.source_id for _, row in ledger.scan(LAYOUT.ledger)[0]} | {pair.source for pair in PAIRS})
+_PAIRS_OF_SOURCE: dict[str, list[str]] = {source: [] for source in SOURCES}
+for _pair in PAIRS:
+    _PAIRS_OF_SOURCE[_pair.source].append(str(_pair))
 
 by_source = dg.StaticPartitionsDefinition(SOURCES)
 by_version = dg.StaticPartitionsDefinition(list(PAIRS_OF_VERSION))
-by_pair = dg.StaticPartitionsDefinition(PAIRS)
+by_pair = dg.StaticPartitionsDefinition([str(pair) for pair in PAIRS])
 
 # The direction of a mapping is upstream key -> downstream keys.
-source_to_pairs = dg.StaticPartitionMapping(
-    {source: [pair for pair in PAIRS if PairKey.parse(pair).source == source] for source in SOURCES}
-)
+source_to_pairs = dg.StaticPartitionMapping(_PAIRS_OF_SOURCE)
 version_to_pairs = dg.StaticPartitionMapping(PAIRS_OF_VERSION)
-pair_to_version = dg.StaticPartitionMapping({pair: str(PairKey.parse(pair).version) for pair in PAIRS})
+pair_to_version = dg.StaticPartitionMapping({str(pair): str(pair.version) for pair in PAIRS})

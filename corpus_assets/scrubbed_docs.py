@@ -3,7 +3,7 @@
 import dagster as dg
 
 from corpus_assets.dedup_clusters import dedup_clusters
-from corpus_assets.filtered_docs import filtered_docs
+from corpus_assets.doc_signals import doc_signals
 from corpus_assets.partitions import by_pair, version_to_pairs
 from corpus_assets.plans.funnel import verdict_counts
 from corpus_assets.plans.pinned import Build, load_pair, load_pairs
@@ -17,7 +17,12 @@ from resources.store import Store
 
 @dg.asset(
     partitions_def=by_pair,
-    deps=[filtered_docs, dg.AssetDep(dedup_clusters, partition_mapping=version_to_pairs), "eval_sets"],
+    deps=[
+        doc_signals,
+        dg.AssetDep(dedup_clusters, partition_mapping=version_to_pairs),
+        dg.AssetDep("corpus_config", partition_mapping=version_to_pairs),
+        "eval_sets",
+    ],
     group_name="release",
     kinds={"parquet"},
     code_version=scrub_documents.CODE_VERSION,

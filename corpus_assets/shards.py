@@ -6,6 +6,9 @@ import dagster as dg
 import pyarrow as pa
 
 from corpus_assets import pictures
+from corpus_assets.dedup_clusters import dedup_clusters
+from corpus_assets.doc_signals import doc_signals
+from corpus_assets.filtered_docs import filtered_docs
 from corpus_assets.partitions import by_version, pair_to_version
 from corpus_assets.plans.pinned import Build, load_pairs
 from corpus_assets.plans.publish import publish
@@ -16,7 +19,11 @@ from formats.naming import VersionKey
 from resources.engine import EngineResource
 from resources.store import Store
 
-_DEPS = [dg.AssetDep(scrubbed_docs, partition_mapping=pair_to_version), dg.AssetDep("corpus_config")]
+_DEPS = [  # every asset whose rows are read: what does not show in the texts (lang, a reason) is published, too
+    *(dg.AssetDep(one, partition_mapping=pair_to_version) for one in (doc_signals, filtered_docs, scrubbed_docs)),
+    dg.AssetDep(dedup_clusters),
+    dg.AssetDep("corpus_config"),
+]
 LINEAGE_ROWS = 100
 _COLUMNS = dg.TableSchema(columns=[dg.TableColumn(field.name, str(field.type)) for field in SCHEMA])
 

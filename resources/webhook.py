@@ -1,21 +1,31 @@
 """Alerts to a webhook: one JSON object a failed run or failed check, posted with retries."""
 
+import http.client
 import json
 import os
 import time
-import urllib.error
 import urllib.request
 from typing import Any
 
 import dagster as dg
 
-from formats.errors import TransientError
+from formats.errors import ConfigError, TransientError
 
 VARIABLE = "CORPUS_WEBHOOK"
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirected POST would arrive as a GET, without the alert, and count as delivered."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
+
+
 class Webhook(dg.ConfigurableResource):
-    """Where alerts go; an empty url means nobody asked for them."""
+    """Where alerts go; an empty url means nobody asked for them. The url may hold a secret, so no message names it."""
 
     url: str = ""
     tries: int = 4
@@ -23,9 +33,13 @@ class Webhook(dg.ConfigurableResource):
     backoff_seconds: float = 1.0
 
     def post(self, payload: dict[str, Any]) -> bool:
-        """True once the receiver took it; False without a url. Raises TransientError when every try failed."""
+        """True once the receiver took it; False without a url. Raises TransientError when every try failed, ConfigError
+        for a url of another kind.
+        """
         if not self.url:
             return False
+        if not self.url.startswith(("http://", "https://")):
+            raise ConfigError(f"{VARIABLE}: expected a URL that begins with http:// or https://")
         data = json.dumps(payload, sort_keys=True).encode()
         headers = {"content-type": "application/json"}
         failure = ""
@@ -34,12 +48,13 @@ class Webhook(dg.ConfigurableResource):
                 time.sleep(self.backoff_seconds * 2 ** (attempt - 1))
             try:
                 request = urllib.request.Request(self.url, data, headers)
-                with urllib.request.urlopen(request, timeout=self.timeout_seconds):
+                with _OPENER.open(request, timeout=self.timeout_seconds):
                     return True
-            except (urllib.error.URLError, OSError) as error:
+            except (OSError, http.client.HTTPException) as error:
                 failure = str(error)
         raise TransientError(f"{VARIABLE}: {self.tries} tries to post an alert failed, the last with: {failure}")
 
     @classmethod
     def of_environment(cls) -> "Webhook":
-        return cls(url=os.environ.get(VARIABLE, ""))
+        """The url stays in the environment: the UI shows the variable's name in its place."""
+        return cls(url=dg.EnvVar(VARIABLE)) if os.environ.get(VARIABLE) else cls()

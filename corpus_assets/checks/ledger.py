@@ -22,7 +22,7 @@ def _blocking_check(name: str) -> dg.AssetChecksDefinition:
     @dg.asset_check(asset=ledger_entry, name=name, partitions_def=by_pair, blocking=True, description=_WORDS[name])
     def check(context: dg.AssetCheckExecutionContext, store: Store) -> dg.AssetCheckResult:
         key = PairKey.parse(context.partition_key)
-        return as_result(audit.ledger_rule(store.layout, key, name), str(key))
+        return as_result(lambda: audit.ledger_rule(store.layout, key, name), key)
 
     return check
 
@@ -40,4 +40,4 @@ if set(ROW_CHECKS) != set(_WORDS):
 )
 def unchanged_in_ledger(context: dg.AssetCheckExecutionContext, store: Store) -> dg.AssetCheckResult:
     key = PairKey.parse(context.partition_key)
-    return as_result(audit.unchanged_in_ledger(store.layout, key), str(key), warn=True)
+    return as_result(lambda: audit.unchanged_in_ledger(store.layout, key), key, warn=True)

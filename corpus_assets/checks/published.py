@@ -21,7 +21,7 @@ def _check(name: str, find: Audit, description: str, *, blocking: bool = True) -
     @dg.asset_check(asset="manifest", name=name, partitions_def=by_version, blocking=blocking, description=description)
     def check(context: dg.AssetCheckExecutionContext, store: Store) -> dg.AssetCheckResult:
         key = VersionKey.parse(context.partition_key)
-        return as_result(find(store.layout, key), str(key), warn=not blocking)
+        return as_result(lambda: find(store.layout, key), key, warn=not blocking)
 
     return check
 
@@ -63,4 +63,4 @@ retention_of_sources = _check(
 def cluster_sizes(context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource) -> dg.AssetCheckResult:
     key = VersionKey.parse(context.partition_key)
     build = Build(store.layout, engine.open(store.layout))
-    return as_result(audit.cluster_sizes(build, load_version(store.layout, key)), str(key), warn=True)
+    return as_result(lambda: audit.cluster_sizes(build, load_version(store.layout, key)), key, warn=True)

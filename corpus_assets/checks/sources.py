@@ -22,7 +22,7 @@ from resources.store import Store
 )
 def records_accounted_for(context: dg.AssetCheckExecutionContext, store: Store) -> dg.AssetCheckResult:
     key = PairKey.parse(context.partition_key)
-    return as_result(audit.records_accounted_for(store.layout, load_pair(store.layout, key)), str(key))
+    return as_result(lambda: audit.records_accounted_for(store.layout, load_pair(store.layout, key)), key)
 
 
 @dg.asset_check(
@@ -36,7 +36,7 @@ def documents_conserved(
 ) -> dg.AssetCheckResult:
     key = PairKey.parse(context.partition_key)
     build = Build(store.layout, engine.open(store.layout))
-    return as_result(audit.documents_conserved(build, load_pair(store.layout, key)), str(key))
+    return as_result(lambda: audit.documents_conserved(build, load_pair(store.layout, key)), key)
 
 
 @dg.asset_check(
@@ -45,7 +45,7 @@ def documents_conserved(
 def retention(context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource) -> dg.AssetCheckResult:
     key = PairKey.parse(context.partition_key)
     build = Build(store.layout, engine.open(store.layout))
-    return as_result(audit.retention(build, load_pair(store.layout, key)), str(key), warn=True)
+    return as_result(lambda: audit.retention(build, load_pair(store.layout, key)), key, warn=True)
 
 
 @dg.asset_check(
@@ -59,5 +59,8 @@ def survivors_conserved(
 ) -> dg.AssetCheckResult:
     key = PairKey.parse(context.partition_key)
     build = Build(store.layout, engine.open(store.layout))
-    pairs = load_pairs(store.layout, key.version)
-    return as_result(audit.survivors_conserved(build, pairs, load_pair(store.layout, key)), str(key))
+
+    def find() -> audit.Finding:
+        return audit.survivors_conserved(build, load_pairs(store.layout, key.version), load_pair(store.layout, key))
+
+    return as_result(find, key)

@@ -44,6 +44,8 @@ def _become_the_ui(layout: Layout, host: str, port: int) -> NoReturn:
 
 def check_port(host: str, port: int) -> None:
     """Raises ConfigError when something listens there already: the UI would fail while its daemon goes on."""
+    if not 0 < port < 65536:
+        raise ConfigError(f"--port {port}: expected a port from 1 to 65535")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -12,12 +12,12 @@ from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.clusters import dedup_clusters, of_source
 from corpus_assets.plans.funnel import verdict_counts
 from corpus_assets.plans.keepers import shards_of
-from corpus_assets.plans.pinned import Build, Pair, Version, load_pairs, load_version, pinned_value
+from corpus_assets.plans.pinned import Build, Pair, Version, load_pairs, load_version, pinned_value, todays_value
+from corpus_assets.plans.published_version import open_published, published_versions
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.source_stages import documents, signals, verdicts
-from corpus_assets.validation import corpus_config
 from corpus_assets.validation.ledger import ROW_CHECKS
-from formats import corpus_manifest, corpus_shard, dataset, durable, ledger
+from formats import corpus_manifest, corpus_shard, dataset, durable
 from formats import evidence as evidence_files
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
@@ -48,7 +48,7 @@ def ledger_rule(layout: Layout, key: PairKey, rule: str) -> Finding:
 def unchanged_in_ledger(layout: Layout, key: PairKey) -> Finding:
     """Whether the ledger of today has the row that the version pinned."""
     try:
-        today = ledger.find(layout.ledger, key.source)
+        today = todays_value(layout, key.source)
     except ConfigError as error:
         return Finding(False, str(error))
     pinned = pinned_value(layout, key)
@@ -133,8 +133,7 @@ def manifest_hashes(layout: Layout, key: VersionKey) -> Finding:
 
 def rows_match_ledger(layout: Layout, key: VersionKey) -> Finding:
     """Every published row names a source of the version and the licence of its pinned ledger row."""
-    rows = ledger.read(layout.evidence(key) / evidence_files.LEDGER_ROWS)
-    licences = {row.source_id: row.license_spdx for row in rows}
+    licences = {source: row.license_spdx for source, row in open_published(layout, key).rows.items()}
     wrong: Counter[str] = Counter()
     checked = 0
     out = layout.version(key)
@@ -202,12 +201,8 @@ def retention_of_sources(layout: Layout, key: VersionKey) -> Finding:
 
 
 def _version_before(layout: Layout, key: VersionKey) -> VersionKey | None:
-    earlier = [
-        other
-        for other in corpus_config.discover(layout)
-        if other.dataset == key.dataset and layout.lock(other).exists() and _natural(other) < _natural(key)
-    ]
-    return max(earlier, key=_natural, default=None)
+    published = (other for other in published_versions(layout) if other.dataset == key.dataset)
+    return max((other for other in published if _natural(other) < _natural(key)), key=_natural, default=None)
 
 
 def _natural(key: VersionKey) -> list[tuple[int, str]]:

@@ -115,24 +115,25 @@ def pin_row(layout: Layout, pair: PairKey) -> Any:
 
 
 def todays_value(layout: Layout, source: str) -> Any:
-    """The source's row in the ledger: as it stands when it is wrong, else in one form, whatever the order of its files."""
+    """The source's row in the ledger: as it stands when it is wrong, else in one form, whatever its files' order."""
     value = ledger.find(layout.ledger, source)
     return value if ledger.problems(value) else ledger.to_json(ledger.from_json(value))
 
 
 def _published_row(layout: Layout, pair: PairKey) -> LedgerRow | None:
-    """The row in the evidence of the published version; None for a version, or a source of it, that is not published."""
+    """The row in the evidence of the published version; None for a version or a source that is not published."""
     folder = layout.evidence(pair.version)
     if not layout.lock(pair.version).exists() or not folder.exists():
         return None
     sealed = evidence.read_seal(folder)
     made_of = durable.json_of(published_version.verified(folder, sealed, evidence.STAGE_VERSIONS))
-    config = load_version(layout, pair.version).config.config_sha256
-    if made_of["config_sha256"] != config:
+    then, now = made_of["config_sha256"], load_version(layout, pair.version).config.config_sha256
+    if then != now:
+        lock = durable.read_lock(layout.lock(pair.version))
         raise PublishedError(
-            f"{layout.version(pair.version)}: is published with manifest {durable.read_lock(layout.lock(pair.version))} of "
-            f"config {made_of['config_sha256']}, and {layout.config(pair.version)} is now {config}. A published version "
-            f"is immutable; copy its config to a new version (corpus config new) and build that, or restore the old one"
+            f"{layout.version(pair.version)}: is published with manifest {lock}, made by config {then}, and "
+            f"{layout.config(pair.version)} is now {now}. A published version is immutable; copy its config to a new "
+            f"version (corpus config new) and build that, and restore this one"
         )
     rows = ledger.read(published_version.verified(folder, sealed, evidence.LEDGER_ROWS))
     return next((row for row in rows if row.source_id == pair.source), None)

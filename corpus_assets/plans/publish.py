@@ -59,13 +59,14 @@ def publish(build: Build, pairs: list[Pair]) -> Published:
         try:
             shards = _write_shards(build, pairs, temporary)
             corpus_manifest.write(temporary, _manifest(pairs, shards, evidence.funnel))
-            _refuse_other_bytes(out, temporary)
+            _refuse_other_bytes(out, lock, temporary)
             evidence_plan.write(build, pairs, evidence)
             if not out.exists():
                 durable.swap_folder(temporary, out)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-        durable.write_lock(lock, out / corpus_manifest.NAME_ON_DISK)
+        if not lock.exists():
+            durable.write_lock(lock, out / corpus_manifest.NAME_ON_DISK)
     return _as_published(build, pairs, evidence.funnel)
 
 
@@ -79,17 +80,18 @@ def _as_published(build: Build, pairs: list[Pair], funnel: Funnel) -> Published:
     return Published(manifest, digest, num_bytes, funnel, lineage)
 
 
-def _refuse_other_bytes(out: Path, made: Path) -> None:
-    """Raise PublishedError when `out` is published with another manifest than the one just made."""
-    if not out.exists():
-        return
+def _refuse_other_bytes(out: Path, lock: Path, made: Path) -> None:
+    """Raise PublishedError when `out` is published with another manifest than the one just made. The lock tells, also
+    where the shards are gone and are made again; without one (a kill came between) the manifest that lies there.
+    """
     name = corpus_manifest.NAME_ON_DISK
-    old, new = (out / name).read_bytes(), (made / name).read_bytes()
-    if old != new:
+    if not lock.exists() and not (out / name).exists():
+        return
+    old = durable.read_lock(lock) if lock.exists() else durable.sha256_of(out / name)
+    if old != (new := durable.sha256_of(made / name)):
         raise PublishedError(
-            f"{out}: is published with manifest {durable.sha256_of(out / name)}, and this build makes "
-            f"{durable.sha256_of(made / name)}: inputs, rules or libraries changed since. A published version is "
-            f"immutable; copy its config to a new version (corpus config new) and build that"
+            f"{out}: is published with manifest {old}, and this build makes {new}: inputs, rules or libraries changed "
+            "since. A published version is immutable; copy its config to a new version (corpus config new) and build that"
         )
 
 

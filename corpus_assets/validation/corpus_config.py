@@ -36,9 +36,9 @@ def load(path: Path, expected: VersionKey) -> CorpusConfig:
     return config
 
 
-def discover(layout: Layout) -> dict[VersionKey, Path]:
-    """Every version that has a config file, in the order of the keys. Raises ConfigError for a file whose place names
-    no version, since it would be left out in silence.
+def discover(layout: Layout) -> tuple[dict[VersionKey, Path], list[str]]:
+    """Every version that has a config file, in the order of the keys; and what is wrong with each file whose place
+    names no version, so that it is not left out in silence.
     """
     found: dict[VersionKey, Path] = {}
     wrong: list[str] = []
@@ -56,9 +56,7 @@ def discover(layout: Layout) -> dict[VersionKey, Path]:
             continue
         if len(names) == 1:
             found[key] = path
-    if wrong:
-        raise ConfigError("\n".join(wrong))
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items())), wrong
 
 
 def _misplaced(config: CorpusConfig, expected: VersionKey) -> Iterator[Problem]:
