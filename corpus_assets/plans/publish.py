@@ -91,7 +91,7 @@ def _refuse_other_bytes(out: Path, lock: Path, made: Path) -> None:
     if old != (new := durable.sha256_of(made / name)):
         raise PublishedError(
             f"{out}: is published with manifest {old}, and this build makes {new}: inputs, rules or libraries changed "
-            "since. A published version is immutable; copy its config to a new version (corpus config new) and build that"
+            "since. A published version is immutable; copy its config to a new version (corpus config new) and build it"
         )
 
 
