@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus_assets.kernels.exact_text import EMPTY_DIGEST
 from corpus_assets.stages.exact_duplicates import Runs, digest_bucket
 from corpus_assets.stages.side_rows import column, kept_among
 
@@ -92,10 +93,15 @@ def number(_bucket: int, batches: Iterator[pa.RecordBatch], *, num_buckets: int)
 
 
 def exact_keepers(_bucket: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """RANKED rows sorted by (exact_digest, rank) -> RANKS, each with the first rank of its digest."""
-    runs = Runs()
+    """RANKED rows sorted by (exact_digest, rank) -> RANKS, each with the first rank of its digest.
+
+    A document without text is no duplicate of another one.
+    """
+    runs, no_text = Runs(), pa.scalar(EMPTY_DIGEST, pa.binary(32))
     for batch in batches:
-        keeper = runs.first_values(batch.column("exact_digest"), column(batch, "rank"))
+        digests, rank = batch.column("exact_digest"), column(batch, "rank")
+        is_empty = pc.equal(digests, no_text).to_numpy(zero_copy_only=False)
+        keeper = np.where(is_empty, rank, runs.first_values(digests, rank))
         columns = {name: batch.column(name) for name in RANKS.names if name != "exact_keeper"}
         columns["exact_keeper"] = pa.array(keeper)
         yield pa.RecordBatch.from_arrays([columns[name] for name in RANKS.names], schema=RANKS)
