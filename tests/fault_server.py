@@ -159,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         content, total = file.content, len(file.content)
         headers: dict[str, str] = {}
         if "gzip" in request.headers.get("accept-encoding", "gzip"):  # without the header anything goes
-            content = gzip.compress(content)
+            content = gzip.compress(content, mtime=0)
             headers["Content-Encoding"] = "gzip"
         if file.etag is not None:
             headers["ETag"] = file.etag

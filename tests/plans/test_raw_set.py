@@ -55,7 +55,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def test_every_record_becomes_a_document_or_a_reject(tmp_path):
     made, paths = source(
-        tmp_path / "in", "jsonl", {"b.jsonl": LINES, "a.jsonl.gz": gzip.compress(b'{"text": "Mia."}\n')}
+        tmp_path / "in", "jsonl", {"b.jsonl": LINES, "a.jsonl.gz": gzip.compress(b'{"text": "Mia."}\n', mtime=0)}
     )
     raw = make_raw_set(Layout(tmp_path), made, paths)
     midnight = "2026-01-02T00:00:00Z"
@@ -176,7 +176,7 @@ def test_the_identity_names_code_and_libraries_of_the_kind(kind):
 
 def test_a_broken_file_leaves_nothing_and_the_next_try_makes_the_set(tmp_path):
     layout = Layout(tmp_path)
-    made, paths = source(tmp_path / "in", "jsonl", {"a": LINES, "b": gzip.compress(LINES)})
+    made, paths = source(tmp_path / "in", "jsonl", {"a": LINES, "b": gzip.compress(LINES, mtime=0)})
     whole = paths[1].read_bytes()
     faults.truncate(paths[1])
     with pytest.raises(CorruptDataError, match=str(paths[1])):

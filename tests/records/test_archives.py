@@ -36,7 +36,7 @@ def test_a_file_is_one_document(tmp_path, kind, is_html, place, pack):
 
 
 def test_a_file_beyond_the_limit_is_a_reject(tmp_path):
-    (tmp_path / "f").write_bytes(gzip.compress(b"x" * 2_000_000))
+    (tmp_path / "f").write_bytes(gzip.compress(b"x" * 2_000_000, mtime=0))
     assert rejects(read(tmp_path / "f", "text", limits=Limits(max_record_bytes=1_000))) == [(0, "record_too_large")]
 
 
@@ -58,7 +58,7 @@ def test_a_tar_may_be_compressed(tmp_path, pack):
 
 @pytest.mark.parametrize("container", PACK)
 def test_json_lines_in_members_are_named_by_member_and_line(tmp_path, container):
-    members = {"one.jsonl": b'{"text": "a"}\nbroken\n', "two.jsonl.gz": gzip.compress(b'{"text": "b"}\n')}
+    members = {"one.jsonl": b'{"text": "a"}\nbroken\n', "two.jsonl.gz": gzip.compress(b'{"text": "b"}\n', mtime=0)}
     (tmp_path / "f").write_bytes(PACK[container](members))
     found = read(tmp_path / "f", "jsonl", "t", container=container)
     assert [one.url for one in found] == ["t#one.jsonl#0", "t#one.jsonl#1", "t#two.jsonl.gz#0"]
@@ -78,7 +78,12 @@ def test_names_from_outside_are_data_and_write_nothing(tmp_path, container):
 
 @pytest.mark.parametrize("container", PACK)
 def test_files_of_another_kind_are_rejects(tmp_path, container):
-    members = {"LICENSE": b"free", "a.html": b"<p>t</p>", "b.HTML.GZ": gzip.compress(b"<p>u</p>"), "data.json": b"{}"}
+    members = {
+        "LICENSE": b"free",
+        "a.html": b"<p>t</p>",
+        "b.HTML.GZ": gzip.compress(b"<p>u</p>", mtime=0),
+        "data.json": b"{}",
+    }
     (tmp_path / "f").write_bytes(PACK[container](members))
     found = read(tmp_path / "f", "html", container=container)
     assert rejects(found) == [(0, "other_file_name"), (3, "other_file_name")]
@@ -121,7 +126,11 @@ def test_links_folders_and_secrets_of_a_zip_are_rejects(tmp_path):
 
 @pytest.mark.parametrize("container", PACK)
 def test_a_member_beyond_the_limit_is_a_reject_and_the_next_is_read(tmp_path, container):
-    members = {"big.html": b"x" * 3_000_000, "bomb.html.gz": gzip.compress(b"x" * 3_000_000), "t.html": b"<p>t</p>"}
+    members = {
+        "big.html": b"x" * 3_000_000,
+        "bomb.html.gz": gzip.compress(b"x" * 3_000_000, mtime=0),
+        "t.html": b"<p>t</p>",
+    }
     (tmp_path / "f").write_bytes(PACK[container](members))
     found = read(tmp_path / "f", "html", limits=Limits(max_record_bytes=1_000_000), container=container)
     assert rejects(found) == [(0, "record_too_large"), (1, "record_too_large")]
@@ -138,12 +147,12 @@ def test_an_archive_that_grows_beyond_its_budget_is_an_error(tmp_path, container
 
 @pytest.mark.parametrize("container", PACK)
 def test_a_member_that_does_not_decompress_is_a_reject_among_pages_and_an_error_among_lines(tmp_path, container):
-    cut = gzip.compress(b"<p>Tom has a cat.</p>")[:-5]
+    cut = gzip.compress(b"<p>Tom has a cat.</p>", mtime=0)[:-5]
     (tmp_path / "f").write_bytes(PACK[container]({"cut.html.gz": cut, "t.html": b"<p>t</p>"}))
     found = read(tmp_path / "f", "html", container=container)
     assert rejects(found) == [(0, "broken_member")]
     assert len(records(found)) == 1
-    (tmp_path / "f").write_bytes(PACK[container]({"cut.jsonl.gz": gzip.compress(b'{"text": "t"}\n')[:-5]}))
+    (tmp_path / "f").write_bytes(PACK[container]({"cut.jsonl.gz": gzip.compress(b'{"text": "t"}\n', mtime=0)[:-5]}))
     with pytest.raises(CorruptDataError, match=r"cut\.jsonl\.gz"):
         read(tmp_path / "f", "jsonl", container=container)
 
@@ -155,7 +164,7 @@ def test_a_tar_cut_anywhere_is_an_error(tmp_path):
         (tmp_path / "f").write_bytes(whole[:length])
         with pytest.raises(CorruptDataError):
             read(tmp_path / "f", "html", container="tar")
-    (tmp_path / "f").write_bytes(gzip.compress(whole)[:-1])
+    (tmp_path / "f").write_bytes(gzip.compress(whole, mtime=0)[:-1])
     with pytest.raises(CorruptDataError, match="gzip stream"):
         read(tmp_path / "f", "html", container="tar")
 

@@ -1,5 +1,6 @@
 """The engine as a Dagster resource: where its settings come from, and which are refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -13,6 +14,11 @@ from resources.engines.local import LocalEngine
 LAYOUT = Layout(Path("artifacts"))
 
 
+def settings(resource: EngineResource) -> LocalEngine:
+    """The engine that the resource opens, without whom it tells how far it is."""
+    return replace(resource.open(LAYOUT), progress=None)
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch):
     monkeypatch.delenv("CORPUS_WORKERS", raising=False)
@@ -21,13 +27,13 @@ def _no_settings_from_outside(monkeypatch):
 
 def test_defaults_are_two_workers_and_a_gibibyte_below_the_work_folder():
     scratch = Path("artifacts/corpus/work/scratch")
-    assert EngineResource().open(LAYOUT) == LocalEngine(scratch=scratch, workers=2, memory_bytes=2**30)
+    assert settings(EngineResource()) == LocalEngine(scratch=scratch, workers=2, memory_bytes=2**30)
 
 
 def test_the_environment_sets_what_the_resource_leaves_open(monkeypatch):
     monkeypatch.setenv("CORPUS_WORKERS", "7")
     monkeypatch.setenv("CORPUS_MEMORY", "3GB")
-    engine = EngineResource(processes=True, scratch_dir="/fast").open(LAYOUT)
+    engine = settings(EngineResource(processes=True, scratch_dir="/fast"))
     assert engine == LocalEngine(scratch=Path("/fast"), workers=7, memory_bytes=3 * 10**9, processes=True)
     engine = EngineResource(workers=1, memory="512 MiB").open(LAYOUT)
     assert (engine.workers, engine.memory_bytes) == (1, 512 * 2**20)
