@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parents[2]
 PAIR, VERSION = "pair", "version"
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (PAIR, ("ledger_entry", "raw_fetch", "doc_signals", "filtered_docs", "minhash_signatures")),
+    (PAIR, ("ledger_entry",)),
+    (PAIR, ("raw_fetch", "doc_signals", "filtered_docs", "minhash_signatures")),
     (VERSION, ("dedup_clusters",)),
     (PAIR, ("scrubbed_docs",)),
     (VERSION, ("shards", "manifest", "datasheet")),
 )
-"""A run cannot mix partitions definitions, so a version is built in layers, each after the one before is done."""
+"""A run cannot mix partitions definitions, so a version is built in layers, each after the one before is done. Ledger
+rows come first: a licence that is not allowed stops the version before anything of it is fetched.
+"""
 
 
 def add_parser(subparsers: Any) -> None:
