@@ -1,0 +1,94 @@
+"""The audits that read the published texts again: what is planted in shards with true hashes is found, and named."""
+
+from pathlib import Path
+
+import pytest
+
+from corpus_assets.plans import audit_text
+from formats.errors import CorruptDataError
+from formats.layout import Layout
+from tests.assets import tiny
+from tests.plans import tampering
+from tests.plans.test_audit import failed
+
+V1 = tiny.V1
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return tiny.copy(tmp_path / "root")
+
+
+def at(rows: tampering.Rows, split: str, number: int = 0) -> int:
+    """The place of a row of the split."""
+    return [i for i, row in enumerate(rows) if row["split"] == split][number]
+
+
+def plant(layout: Layout, text: str, split: str = "train") -> str:
+    """Put `text` behind the text of a row; returns the row's id."""
+    ids: list[str] = []
+
+    def change(rows: tampering.Rows) -> None:
+        row = rows[at(rows, split)]
+        row["text"] += " " + text
+        ids.append(row["id"])
+
+    tampering.republish(layout, V1, change)
+    return ids[0]
+
+
+@pytest.mark.parametrize(
+    "pii",
+    [
+        "Write to otto.brandt@boathouse-mail.com today.",
+        "Please call +1 415 555 2671 today.",
+        "Pay with 4111 1111 1111 1111 today.",
+        "Connect to 93.184.216.34 today.",
+    ],
+)
+def test_planted_personal_data_is_found_by_no_residual_pii_alone(layout: Layout, pii: str) -> None:
+    name = plant(layout, pii)
+    assert failed(layout) == {"no_residual_pii": f"21 rows scrubbed again, 1 hits, the first in {name}"}
+
+
+def test_a_planted_benchmark_item_is_found_by_no_contamination_alone(layout: Layout) -> None:
+    name = plant(layout, tiny.QUIZ.upper())
+    assert failed(layout) == {"no_contamination": f"21 rows against 6 protected sequences: 1 hits, the first in {name}"}
+
+
+def test_a_train_row_near_a_val_row_is_found_by_no_leakage_alone(layout: Layout) -> None:
+    names: list[str] = []
+
+    def leak(rows: tampering.Rows) -> None:
+        val, train = rows[at(rows, "val", -1)], rows[at(rows, "train", 3)]
+        assert "<" not in val["text"]
+        train["text"] = val["text"] + " Indeed."
+        names.extend((train["id"], val["id"]))
+
+    tampering.republish(layout, V1, leak)
+    train, val = names
+    words = f"16 train rows against 5 val rows: 1 near duplicates, such as {train} near {val}"
+    assert failed(layout) == {"no_leakage": words}
+
+
+def test_two_train_rows_may_be_near_each_other_and_so_may_two_val_rows(layout: Layout) -> None:
+    def repeat(rows: tampering.Rows) -> None:
+        for split in ("train", "val"):
+            rows[at(rows, split, 1)]["text"] = rows[at(rows, split, 0)]["text"] + " Indeed."
+
+    tampering.republish(layout, V1, repeat)
+    assert audit_text.no_leakage(layout, V1).passed
+
+
+def test_an_eval_set_with_other_bytes_is_refused_by_name(layout: Layout) -> None:
+    (layout.root / "evals/quiz.jsonl").write_bytes(tiny.EVAL_SET + b"\n")
+    with pytest.raises(CorruptDataError, match=r"quiz\.jsonl: sha256 is"):
+        audit_text.no_contamination(layout, V1)
+
+
+def test_without_eval_sets_nothing_is_contaminated(layout: Layout) -> None:
+    tiny.write_config(layout, decontaminate={})
+    plant(layout, tiny.QUIZ)
+    found = audit_text.no_contamination(layout, V1)
+    assert found.passed
+    assert found.words == "21 rows against 0 protected sequences: 0 hits"

@@ -1,0 +1,181 @@
+"""Publication: whole or not at all, the same bytes again, and never other ones."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus_assets.plans import evidence as evidence_plan
+from corpus_assets.plans import publish as publishing
+from corpus_assets.plans.audit import manifest_hashes
+from corpus_assets.plans.pinned import load_pairs
+from corpus_assets.plans.publish import Published, publish
+from formats import corpus_manifest, corpus_shard, durable
+from formats.errors import CorruptDataError, PublishedError
+from formats.layout import Layout
+from tests import faults
+from tests.assets import tiny
+from tests.plans import tampering
+
+V1 = tiny.V1
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return tiny.copy(tmp_path / "root")
+
+
+def published(layout: Layout) -> Published:
+    return publish(tampering.a_build(layout), load_pairs(layout, V1))
+
+
+def bytes_of(layout: Layout) -> dict[str, bytes]:
+    """Shards, manifest, evidence and lock, byte for byte; the datasheet and its seal are another asset's."""
+    folder = layout.version(V1).parent
+    others = ("datasheet.html", "DATASHEET.md", "_EVIDENCE.json", "created.json")
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in others)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def unpublish(layout: Layout) -> None:
+    for folder in (layout.version(V1), layout.evidence(V1)):
+        shutil.rmtree(folder)
+    layout.lock(V1).unlink()
+
+
+def test_the_tiny_corpus_becomes_what_its_texts_and_rules_say(layout: Layout) -> None:
+    done = published(layout)
+    assert done.digest == durable.read_lock(layout.lock(V1))
+    assert done.funnel.dropped == {
+        "contaminated": 1,
+        "exact_duplicate": 2,
+        "near_duplicate": 1,
+        "too_short": 1,
+        "top_4gram_too_frequent": 1,
+    }
+    manifest = done.manifest
+    assert [shard["rows"] for shard in manifest["shards"]] == [6, 6, 6, 3]
+    assert list(manifest["filters"].items()) == [
+        ("lang", 0), ("gopher", 0), ("repetition", 1), ("ppl", 0), ("length", 1), ("charset", 0)
+    ]  # fmt: skip
+    assert manifest["dedup"]["near_dropped"] == manifest["dedup"]["decontaminated"] == 1
+    assert manifest["pii"] == {"emails": 1, "phones": 1, "cards": 1, "ips": 1, "keys": 0}
+    docs = list(corpus_shard.read_shards(layout.version(V1)))
+    assert [doc.id for doc in docs] == sorted(doc.id for doc in docs)
+    assert {doc.source_id: doc.meta["license_spdx"] for doc in docs} == tiny.LICENCES
+    assert done.num_bytes == sum(path.stat().st_size for path in layout.version(V1).glob("*.parquet"))
+
+
+def test_a_version_that_is_published_is_not_written_again(layout: Layout) -> None:
+    before = tampering.as_they_lie(layout.root)
+    first, second = published(layout), published(layout)
+    assert first == second
+    assert tampering.as_they_lie(layout.root) == before
+
+
+def test_a_version_is_made_again_with_the_same_bytes(layout: Layout) -> None:
+    before = bytes_of(layout)
+    unpublish(layout)
+    published(layout)
+    assert bytes_of(layout) == before
+
+
+def test_a_version_whose_shards_are_gone_is_mended_under_its_lock(layout: Layout) -> None:
+    before, lock = bytes_of(layout), layout.lock(V1).stat()
+    shutil.rmtree(layout.version(V1))
+    published(layout)
+    assert bytes_of(layout) == before
+    assert (layout.lock(V1).stat().st_ino, layout.lock(V1).stat().st_mtime_ns) == (lock.st_ino, lock.st_mtime_ns)
+
+
+@pytest.mark.parametrize("gone", ["nothing", "shards", "evidence", "shards and evidence", "lock"])
+def test_other_bytes_are_refused_whatever_is_left_of_the_published_version(layout: Layout, gone: str) -> None:
+    tiny.write_config(layout, shard_rows=7)
+    if "shards" in gone:
+        shutil.rmtree(layout.version(V1))
+    if "evidence" in gone:
+        shutil.rmtree(layout.evidence(V1))
+    old = durable.read_lock(layout.lock(V1))
+    if gone == "lock":
+        layout.lock(V1).unlink()
+    before = bytes_of(layout)
+    with pytest.raises(PublishedError) as raised:
+        published(layout)
+    said = str(raised.value)
+    for words in (str(layout.version(V1)), f"is published with manifest {old}", "A published version is immutable"):
+        assert words in said
+    assert "copy its config to a new version (corpus config new)" in said
+    assert bytes_of(layout) == before
+    assert not list(layout.corpus.glob("tiny/*.tmp"))
+
+
+def test_a_manifest_or_lock_that_was_changed_is_named_and_left(layout: Layout) -> None:
+    for path in (layout.version(V1) / corpus_manifest.NAME_ON_DISK, layout.lock(V1)):
+        data = path.read_bytes()
+        faults.flip_byte(path, 20)
+        before = bytes_of(layout)
+        with pytest.raises(CorruptDataError, match=path.name):
+            published(layout)
+        assert bytes_of(layout) == before
+        path.write_bytes(data)
+
+
+class _Killed(BaseException):
+    """The process ends here: nothing behind it runs."""
+
+
+def _before(_: Callable[..., Any]) -> Callable[..., Any]:
+    def killed(*_: Any, **__: Any) -> Any:
+        raise _Killed
+
+    return killed
+
+
+def _after(real: Callable[..., Any]) -> Callable[..., Any]:
+    def killed(*args: Any, **kwargs: Any) -> Any:
+        real(*args, **kwargs)
+        raise _Killed
+
+    return killed
+
+
+STEPS = [
+    (publishing, "_write_shards"),
+    (corpus_manifest, "write"),
+    (evidence_plan, "write"),
+    (durable, "swap_folder"),
+    (durable, "write_lock"),
+]
+
+
+@pytest.mark.parametrize("when", [_before, _after])
+@pytest.mark.parametrize(("module", "name"), STEPS)
+def test_a_kill_between_any_two_steps_leaves_it_unpublished_or_whole_and_a_rerun_finishes_it(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, when: Callable
+) -> None:
+    before = bytes_of(layout)
+    unpublish(layout)
+    tidy = shutil.rmtree
+    with monkeypatch.context() as patched:
+        patched.setattr(module, name, when(getattr(module, name)))
+        # A killed process does not tidy up behind itself.
+        patched.setattr(publishing.shutil, "rmtree", lambda path, **more: path.suffix == ".tmp" or tidy(path, **more))
+        with pytest.raises(_Killed):
+            published(layout)
+    if layout.lock(V1).exists():
+        assert manifest_hashes(layout, V1).passed
+    published(layout)
+    assert manifest_hashes(layout, V1).passed
+    assert bytes_of(layout) == before
+    assert sorted(path.name for path in layout.version(V1).parent.iterdir()) == ["v1", "v1.evidence", "v1.lock"]
+
+
+@pytest.mark.parametrize("work", ["kept", "deleted"])
+def test_without_the_raw_sets_a_published_version_says_what_to_materialize(layout: Layout, work: str) -> None:
+    shutil.rmtree(layout.corpus / "raw")
+    if work == "deleted":
+        shutil.rmtree(layout.corpus / "work/documents")
+    with pytest.raises(ValueError, match="raw_fetch of source notes is not materialized"):
+        published(layout)
