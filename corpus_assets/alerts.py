@@ -1,13 +1,15 @@
 """Alerts: a failed run, or a check that did not pass in a run that went on, goes to the webhook. Running by default.
 
-Two sensors, since a warning and a non-blocking error leave their run a success.
+Two sensors, since a warning and a non-blocking error leave their run a success. Dagster calls them once a run, so a
+third one tries again what the receiver did not take.
 """
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from resources.webhook import Webhook
+from resources.webhook import Outbox, Webhook
 
 
 def failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, Any]]:
@@ -44,26 +46,35 @@ def failed_steps(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, st
     return found
 
 
+def outbox(instance: dg.DagsterInstance) -> Outbox:
+    """Where alerts wait: beside the instance's own files."""
+    return Outbox(Path(instance.storage_directory()) / "alerts")
+
+
 def alert(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
-    """Post the run when it failed or a check of it did not pass."""
+    """Post the run when it failed or a check of it did not pass. Raises TransientError, which the sensor's tick shows,
+    when the receiver did not take it; it waits then.
+    """
     run = context.dagster_run
     found = failed_checks(context.instance, run.run_id)
     failed = run.status == dg.DagsterRunStatus.FAILURE
-    if not (found or failed):
+    if not webhook.url or not (found or failed):
         return
-    message = context.dagster_event.message if failed else None
-    posted = webhook.post(
-        {
-            "run_id": run.run_id,
-            "run_path": f"/runs/{run.run_id}",
-            "status": run.status.value,
-            "partition": run.tags.get("dagster/partition"),
-            "message": message,
-            "failed_steps": failed_steps(context.instance, run.run_id),
-            "failed_checks": found,
-        }
-    )
-    context.log.info(f"{len(found)} failed checks, posted: {posted}")
+    partition = run.tags.get("dagster/partition", "")
+    source, _, version = partition.rpartition("@")
+    payload = {
+        "run_id": run.run_id,
+        "run_path": f"/runs/{run.run_id}",
+        "status": run.status.value,
+        "partition": partition or None,
+        "source": source or None,
+        "version": version or None,
+        "message": context.dagster_event.message if failed else None,
+        "failed_steps": failed_steps(context.instance, run.run_id),
+        "failed_checks": found,
+    }
+    outbox(context.instance).put(run.run_id, payload)
+    outbox(context.instance).deliver(webhook)
 
 
 @dg.run_failure_sensor(
@@ -85,3 +96,9 @@ def alert_on_failed_runs(context: dg.RunFailureSensorContext, webhook: Webhook) 
 def alert_on_failed_checks(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
     """Tells of checks that did not pass in runs that succeeded: warnings and errors that do not block."""
     alert(context, webhook)
+
+
+@dg.sensor(default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
+def deliver_waiting_alerts(context: dg.SensorEvaluationContext, webhook: Webhook) -> dg.SkipReason:
+    """Posts the alerts that the receiver did not take when they came."""
+    return dg.SkipReason(f"{outbox(context.instance).deliver(webhook)} waiting alerts delivered")

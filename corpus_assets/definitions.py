@@ -39,7 +39,7 @@ ASSETS = [
 defs = dg.Definitions(
     assets=dg.load_assets_from_modules(ASSETS),
     asset_checks=dg.load_asset_checks_from_modules([ledger_checks, source_checks, published_checks]),
-    sensors=[alerts.alert_on_failed_runs, alerts.alert_on_failed_checks],
+    sensors=[alerts.alert_on_failed_runs, alerts.alert_on_failed_checks, alerts.deliver_waiting_alerts],
     resources={
         "store": Store.of_environment(),
         "engine": EngineResource(),

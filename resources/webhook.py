@@ -1,14 +1,19 @@
-"""Alerts to a webhook: one JSON object a failed run or failed check, posted with retries."""
+"""Alerts to a webhook: one JSON object a run that failed, or of which a check did not pass. Each waits in an outbox
+until the receiver took it.
+"""
 
 import http.client
 import json
 import os
 import time
 import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from formats import durable
 from formats.errors import ConfigError, TransientError
 
 VARIABLE = "CORPUS_WEBHOOK"
@@ -58,3 +63,27 @@ class Webhook(dg.ConfigurableResource):
     def of_environment(cls) -> "Webhook":
         """The url stays in the environment: the UI shows the variable's name in its place."""
         return cls(url=dg.EnvVar(VARIABLE)) if os.environ.get(VARIABLE) else cls()
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """Alerts on their way, a file each: a receiver that is down for a while misses none. One may come twice, after a
+    kill between post and removal.
+    """
+
+    folder: Path
+
+    def put(self, name: str, payload: dict[str, Any]) -> None:
+        durable.write_file(self.folder / f"{name}.json", json.dumps(payload).encode())
+
+    def deliver(self, webhook: Webhook) -> int:
+        """Post what waits; returns how many. Raises TransientError at the first that is not taken: it waits on, and so
+        does what is behind it.
+        """
+        delivered = 0
+        with durable.one_at_a_time(self.folder / ".lock"):
+            for path in sorted(self.folder.glob("*.json")) if webhook.url else ():
+                webhook.post(durable.json_of(path))
+                path.unlink()
+                delivered += 1
+        return delivered

@@ -38,6 +38,8 @@ def _become_the_ui(layout: Layout, host: str, port: int) -> NoReturn:
     dagster = str(beside_python) if beside_python.exists() else shutil.which("dagster")
     if not dagster:
         raise ConfigError("the dagster command is not installed in this environment; install the project again")
+    # Dagster lets a sensor look at five runs a tick; a version of many sources has two runs a source.
+    os.environ.setdefault("DAGSTER_RUN_STATUS_SENSOR_PROCESS_LIMIT", "100")
     print(f"The UI is at http://{host}:{port} (Ctrl-C ends it)", flush=True)
     os.execv(dagster, [dagster, "dev", "-w", str(PROJECT / "workspace.yaml"), "-h", host, "-p", str(port)])
 
