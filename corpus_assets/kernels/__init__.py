@@ -6,7 +6,9 @@ temporary one, so that a read-only home costs a compile and nothing else.
 """
 
 import hashlib
+import importlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -31,4 +33,19 @@ def _cache_folder() -> Path:
         return Path(tempfile.gettempdir()) / f"corpus-assets-{os.getuid()}" / wanted.name
 
 
+def _load_numba() -> None:
+    """Load what numba needs for its first kernel. It looks for scipy's BLAS there, which takes each process 0.2 s more
+    than the kernels do; none of them does linear algebra, and numba looks again where a function needs it.
+    """
+    hidden = "scipy.linalg" not in sys.modules
+    if hidden:
+        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # an import of it fails
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        if hidden:
+            del sys.modules["scipy.linalg"]
+
+
 numba.config.CACHE_DIR = str(_cache_folder())
+_load_numba()
