@@ -80,20 +80,18 @@ def _withheld_rows(build: Build, pairs: list[Pair], scrubbed: Dataset, decided: 
         is_val[at] = (row >= 0) & val[row] if len(val) else False
     train, val_rank, score = protect_val.train_near_val(a, b, jaccard, published, is_val, nodes)
     goes, stays = np.searchsorted(nodes, train), np.searchsorted(nodes, val_rank)
-    ids = [_id_of(build, pairs, int(shard[i]), int(k[i])) for i in stays]
+    first_shards = np.array([mine.start for mine in shards_of(build, pairs)])
+    source = np.searchsorted(first_shards, shard[stays], side="right") - 1  # a source without shards owns none
+    ids = [f"{pairs[s].row.source_id}:{i}" for s, i in zip(source, k[stays], strict=True)]
     columns = [
         pa.array(shard[goes]),
         pa.array(k[goes]),
         pa.array(val_rank),
         pa.array(ids, pa.large_string()),
+        pa.array((shard[stays] - first_shards[source]).astype(np.int32)),
         pa.array(score),
     ]
     return pa.table(columns, schema=protect_val.WITHHELD)
-
-
-def _id_of(build: Build, pairs: list[Pair], shard: int, k: int) -> str:
-    cut = shards_of(build, pairs)
-    return next(f"{pair.row.source_id}:{k}" for pair, mine in zip(pairs, cut, strict=True) if shard in mine)
 
 
 @once_a_build

@@ -58,7 +58,11 @@ def document_evidence(
             take_or_null(survivors, "keeper_id", entered),
             take_or_null(withheld, "keeper_id", goes),
         ),
-        "keeper_raw_part": pc.coalesce(_parts(keeper_k, first_ks), take_or_null(survivors, "keeper_raw_part", entered)),
+        "keeper_raw_part": pc.coalesce(
+            _parts(keeper_k, first_ks),
+            take_or_null(survivors, "keeper_raw_part", entered),
+            take_or_null(withheld, "keeper_raw_part", goes),
+        ),
         "keeper_jaccard": pc.cast(
             pc.coalesce(
                 take_or_null(survivors, "keeper_jaccard", entered), take_or_null(withheld, "keeper_jaccard", goes)

@@ -11,6 +11,7 @@ WITHHELD = pa.schema(
         pa.field("k", pa.int64(), nullable=False),
         pa.field("keeper_rank", pa.int64(), nullable=False),
         pa.field("keeper_id", pa.large_string(), nullable=False),
+        pa.field("keeper_raw_part", pa.int32(), nullable=False),
         pa.field("keeper_jaccard", pa.int64(), nullable=False),
     ]
 )

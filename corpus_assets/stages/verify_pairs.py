@@ -60,9 +60,9 @@ def places_of_documents(batch: pa.RecordBatch, *, num_buckets: int) -> pa.Record
 
 
 def places_of_pairs(batch: pa.RecordBatch, *, num_buckets: int) -> pa.RecordBatch:
-    """PAIRS rows -> PLACES: a mark on either document of each pair."""
+    """PAIRS rows -> PLACES: a mark on either document of each pair, pair after pair."""
     a, b = column(batch, "a"), column(batch, "b")
-    rank, other = np.concatenate((a, b)), np.concatenate((b, a))
+    rank, other = np.stack((a, b), axis=1).ravel(), np.stack((b, a), axis=1).ravel()
     n = len(rank)
     columns = [_bucket(rank, num_buckets), pa.array(rank), pa.array(np.full(n, PAIR)), pa.array(other)]
     columns += [pa.nulls(n, pa.int32()), pa.nulls(n, pa.int64())]

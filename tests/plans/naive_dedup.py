@@ -1,4 +1,4 @@
-"""What dedup has to decide, said with Python's strings, sets and dicts: every pair compared, no hash, no sort by bucket.
+"""What dedup has to decide, said with Python's strings, sets and dicts: every pair compared, no hash, no bucket.
 
 It shares the word tables with the pipeline, and no line of its code beyond them.
 """
@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 
 from tests.kernels import reference
@@ -59,7 +60,7 @@ class Fate:
     minhash_cluster: int | None = None
     shingles: frozenset[tuple[str, ...]] = field(default_factory=frozenset)
 
-    @property
+    @cached_property
     def order(self) -> tuple[int, str, str, str, int]:
         """The keeper order."""
         digest = hashlib.sha256(self.doc.text.encode()).digest() + self.source.name.encode()
@@ -103,7 +104,7 @@ def decide(sources: Iterable[Source], rules: Rules) -> tuple[dict[str, Fate], se
     clusters = _clusters(entered, edges)
     _release(_kept(entered), rules)
     _protect_val(edges, entered)
-    _number(_kept(entered), entered)
+    _number(_kept(entered))
     return {fate.id: fate for fate in fates}, clusters
 
 
@@ -191,7 +192,7 @@ def _protect_val(edges: dict[tuple[str, str], int], in_order: Sequence[Fate]) ->
                 break
 
 
-def _number(published: Iterable[Fate], _entered: Sequence[Fate]) -> None:
+def _number(published: Iterable[Fate]) -> None:
     first: dict[str | None, int] = {}
     for row, fate in enumerate(sorted(published, key=lambda one: one.id)):
         fate.row = row
