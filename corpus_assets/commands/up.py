@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Does not return while the UI runs. Raises ConfigError when the port is taken, before a build begins."""
     check_port(args.host, args.port)
-    failed = build(args.layout, VersionKey.parse(args.build)) if args.build else 0
+    failed = 0 if args.build is None else build(args.layout, VersionKey.parse(args.build))
     return failed or _become_the_ui(args.layout, args.host, args.port)
 
 

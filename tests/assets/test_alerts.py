@@ -1,0 +1,112 @@
+"""What an alert says, of runs made in this process; the sensors under a real daemon are in test_ui.py."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from formats.errors import TransientError
+from formats.layout import Layout
+from formats.naming import PairKey
+from resources.webhook import Webhook
+from tests import faults
+from tests.assets import graph, tiny
+from tests.receiver import Receiver
+
+WEB = PairKey("web", tiny.V1)
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with graph.instance() as instance:
+        yield instance
+
+
+def alert_of(ran: graph.Ran, instance: dg.DagsterInstance, webhook: Webhook) -> None:
+    """What the sensors do once a run has ended."""
+    from corpus_assets import alerts
+
+    run = instance.get_run_by_id(ran.run_id)
+    assert run
+    event = next(e for e in reversed(ran.all_events) if e.is_run_failure or e.event_type_value == "PIPELINE_SUCCESS")
+    alerts.alert(
+        dg.build_run_status_sensor_context("alerts", dagster_event=event, dagster_instance=instance, dagster_run=run),
+        webhook,
+    )
+
+
+def told(layout: Layout, instance: dg.DagsterInstance, partition: Any, *assets: str) -> list[dict[str, Any]]:
+    """The alerts that materializing these assets gives."""
+    with Receiver() as receiver, graph.loaded(layout) as defs:
+        alert_of(graph.run(defs, instance, partition, *assets), instance, Webhook(url=receiver.url))
+    return receiver.taken
+
+
+def test_a_ledger_violation_is_told_with_source_version_check_words_and_run(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    tiny.write_ledger(layout, tiny.ledger_row("web", license_spdx="GPL-3.0-only"))
+    (alert,) = told(layout, instance, WEB, "ledger_entry", "raw_fetch")
+    assert (alert["source"], alert["version"], alert["partition"]) == ("web", "tiny.v1", "web@tiny.v1")
+    assert alert["status"] == "FAILURE"
+    assert alert["run_path"] == f"/runs/{alert['run_id']}"
+    assert instance.get_run_by_id(alert["run_id"])
+    (check,) = alert["failed_checks"]
+    assert (check["asset"], check["check"], check["partition"]) == ("ledger_entry", "licence_allowed", "web@tiny.v1")
+    assert (check["severity"], check["blocking"]) == ("ERROR", True)
+    assert "source web: licence GPL-3.0-only is not allowed by tiny.v1" in check["description"]
+    assert alert["failed_steps"] == []  # the check's own words are enough
+
+
+def test_a_step_that_raised_is_told_with_its_innermost_words(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    faults.flip_byte(layout.root / "inputs" / "web.jsonl", 10)
+    (alert,) = told(layout, instance, WEB, "ledger_entry", "raw_fetch")
+    assert alert["failed_checks"] == []
+    (step,) = alert["failed_steps"]
+    assert step["step"] == "raw_fetch"
+    assert "web.jsonl" in step["error"]
+    assert "sha256" in step["error"]
+    assert "Traceback" not in step["error"]
+
+
+def test_a_warning_of_a_run_that_succeeded_is_told(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    layout = tiny.copy(tmp_path / "root")
+    tiny.write_ledger(layout, tiny.ledger_row("web", title="The web, again"))
+    (alert,) = told(layout, instance, WEB, "ledger_entry")
+    assert (alert["status"], alert["message"]) == ("SUCCESS", None)
+    (check,) = alert["failed_checks"]
+    assert (check["check"], check["severity"], check["blocking"]) == ("unchanged_in_ledger", "WARN", False)
+    assert "web@tiny.v1: the ledger's row changed since it was pinned: title" in check["description"]
+
+
+def test_of_a_run_without_fault_nothing_is_told(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    assert told(tiny.copy(tmp_path / "root"), instance, WEB, "ledger_entry") == []
+
+
+def test_an_alert_that_was_not_taken_is_told_by_the_sensor_that_tries_again(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    layout = tiny.copy(tmp_path / "root")
+    tiny.write_ledger(layout, tiny.ledger_row("web", title="The web, again"))
+    with Receiver(503, 503) as receiver, graph.loaded(layout) as defs:
+        webhook = Webhook(url=receiver.url, tries=1, backoff_seconds=0)
+        ran = graph.run(defs, instance, WEB, "ledger_entry")
+        with pytest.raises(TransientError):
+            alert_of(ran, instance, webhook)
+        context = dg.build_sensor_context(instance, resources={"webhook": webhook})
+        sensor = defs.get_sensor_def("deliver_waiting_alerts")
+        with pytest.raises(Exception, match="503"):
+            sensor.evaluate_tick(context)
+        assert sensor.evaluate_tick(context).skip_message == "1 waiting alerts delivered"
+        assert sensor.evaluate_tick(context).skip_message == "0 waiting alerts delivered"
+    assert [alert["run_id"] for alert in receiver.taken] == [ran.run_id]
+
+
+def test_every_sensor_runs_by_default(tmp_path: Path) -> None:
+    with graph.loaded(tiny.unbuilt(tmp_path)) as defs:
+        names = ("alert_on_failed_runs", "alert_on_failed_checks", "deliver_waiting_alerts")
+        assert {sensor.name: sensor.default_status.value for sensor in defs.sensors} == dict.fromkeys(names, "RUNNING")

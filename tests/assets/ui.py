@@ -1,0 +1,143 @@
+"""`corpus` as a person runs it: commands in processes of their own, and the UI with its daemon."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[2]
+_OURS = ("CORPUS_ROOT", "CORPUS_CACHE", "CORPUS_WORKERS", "CORPUS_MEMORY", "CORPUS_WEBHOOK", "DAGSTER_HOME")
+
+
+def _environment(**more: str) -> dict[str, str]:
+    """This process's environment without the project's own settings."""
+    return {
+        **{name: value for name, value in os.environ.items() if name not in _OURS},
+        "PYTHONPATH": str(PROJECT),
+        **more,
+    }
+
+
+def _command(root: Path, words: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", "corpus_assets.cli", "--root", str(root), *words]
+
+
+def corpus(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """`corpus --root ROOT WORDS`, run to its end."""
+    return subprocess.run(_command(root, words), env=_environment(), capture_output=True, text=True, timeout=300)
+
+
+def free_port() -> int:
+    """A port nobody listens on at this moment."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@dataclass
+class Ui:
+    """A running UI. `lines` is everything it printed so far."""
+
+    port: int
+    lines: list[str] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def wait_for_line(self, pattern: str, deadline_seconds: float) -> str:
+        """The first line printed so far, or from now on, that matches. Raises TimeoutError."""
+
+        def found() -> list[str]:
+            return [line for line in self.lines if re.search(pattern, line)]
+
+        with self.changed:
+            if not self.changed.wait_for(found, deadline_seconds):
+                raise TimeoutError(f"no line {pattern!r} within {deadline_seconds} s of: {''.join(self.lines[-50:])}")
+            return found()[0]
+
+    def query(self, text: str, **variables: Any) -> dict[str, Any]:
+        """The data of a GraphQL answer. Raises AssertionError for errors in it."""
+        data = json.dumps({"query": text, "variables": variables}).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/graphql", data, {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            found = json.load(answer)
+        assert "errors" not in found, found["errors"]
+        return found["data"]
+
+    def launch(self, partition: str, *assets: str) -> str:
+        """Launch a run of these assets of one partition, as the Materialize button does; returns its id."""
+        selector = {
+            "repositoryLocationName": "corpus",
+            "repositoryName": "__repository__",
+            "pipelineName": "__ASSET_JOB",
+            "assetSelection": [{"path": [name]} for name in assets],
+        }
+        tags = [{"key": "dagster/partition", "value": partition}]
+        params = {"selector": selector, "executionMetadata": {"tags": tags}, "runConfigData": {}, "mode": "default"}
+        launched = self.query(_LAUNCH, params=params)["launchPipelineExecution"]
+        assert launched["__typename"] == "LaunchRunSuccess", launched
+        return launched["run"]["runId"]
+
+    def end_of(self, run_id: str, deadline_seconds: float = 180) -> str:
+        """How a run ended. Asks until it has: the server tells of it by nothing but its answers."""
+        pause = threading.Event()
+        until = time.monotonic() + deadline_seconds
+        while time.monotonic() < until:
+            status = self.query(_STATUS, id=run_id)["runOrError"]["status"]
+            if status in ("SUCCESS", "FAILURE", "CANCELED"):
+                return status
+            pause.wait(0.5)
+        raise TimeoutError(f"run {run_id} did not end within {deadline_seconds} s")
+
+
+_LAUNCH = """mutation($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
+  ... on RunConfigValidationInvalid { errors { message } } } }"""
+_STATUS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } ... on PythonError { message } } }"
+
+
+@contextmanager
+def running(root: Path, **environment: str) -> Iterator[Ui]:
+    """`corpus up` on `root`, from when its pages are served and its sensors have taken up their posts."""
+    ui = Ui(free_port())
+    process = subprocess.Popen(
+        _command(root, ["up", "--port", str(ui.port)]),
+        env=_environment(PYTHONUNBUFFERED="1", **environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # ended as a group: the UI is a server, a daemon and what runs the code
+    )
+
+    def read() -> None:
+        assert process.stdout
+        for line in process.stdout:
+            with ui.changed:
+                ui.lines.append(line)
+                ui.changed.notify_all()
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        ui.wait_for_line(r"Serving dagster-webserver on", 120)
+        for sensor in ("alert_on_failed_runs", "alert_on_failed_checks"):  # they look at no run before their first tick
+            ui.wait_for_line(rf"Sensor {sensor} skipped: Initiating", 120)
+        yield ui
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(60)
+        reader.join(60)

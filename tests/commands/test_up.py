@@ -1,0 +1,105 @@
+"""What stops `corpus up` and `corpus build` before any work, in words, with exit code 2."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from corpus_assets import cli
+from corpus_assets.commands import up
+from formats.layout import Layout
+from tests.assets import tiny
+from tests.plans.tampering import as_they_lie
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Iterator[Layout]:
+    """A root that every refusal leaves as it is."""
+    layout = tiny.unbuilt(tmp_path)
+    before = as_they_lie(tmp_path)
+    yield layout
+    assert as_they_lie(tmp_path) == before
+
+
+def refused(capsys: pytest.CaptureFixture[str], layout: Layout, *words: str) -> str:
+    """What `corpus` says as it exits with 2, with neither a build nor a UI begun."""
+    with (
+        mock.patch("corpus_assets.commands.build.prepare_environment", side_effect=AssertionError("a build began")),
+        mock.patch("corpus_assets.commands.up.prepare_environment", side_effect=AssertionError("the UI began")),
+    ):
+        assert cli.main(["--root", str(layout.root), *words]) == cli.WRONG_USAGE
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    assert all(line.startswith("corpus: ") or line.startswith(str(layout.root)) for line in said.err.splitlines())
+    return said.err
+
+
+@pytest.mark.parametrize("words", [[], ["--build", "tiny.v1"]])
+def test_a_port_that_is_taken_is_refused_before_a_build_begins(
+    layout: Layout, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = refused(capsys, layout, "up", "--port", str(port), *words)
+    assert f"127.0.0.1:{port}: Address already in use; end what listens there, or take another --port" in said
+
+
+@pytest.mark.parametrize("port", ["0", "-1", "65536", "99999999999"])
+def test_a_port_that_is_none_is_refused(layout: Layout, capsys: pytest.CaptureFixture[str], port: str) -> None:
+    assert f"--port {port}: expected a port from 1 to 65535" in refused(capsys, layout, "up", f"--port={port}")
+
+
+def test_a_host_that_is_not_this_machine_is_refused(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "192.0.2.1:3000: " in refused(capsys, layout, "up", "--host", "192.0.2.1")
+
+
+def test_a_port_that_was_in_use_a_moment_ago_is_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):
+            listener.accept()[0].close()
+    up.check_port("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("tiny.v9", ["v9.yaml: is missing; write it with `corpus config new tiny.v9`"]),
+        ("tiny", ["has no dot; expected <dataset>.<version>"]),
+        ("Tiny.v1", ["dataset 'Tiny' is not a name"]),
+        ("../etc.v1", ["is not a name"]),
+        ("", ["has no dot"]),
+    ],
+)
+@pytest.mark.parametrize("command", ["build", "up --build"])
+def test_an_unknown_version_is_refused_in_words(
+    layout: Layout, capsys: pytest.CaptureFixture[str], command: str, version: str, words: list[str]
+) -> None:
+    with mock.patch.object(up, "check_port"):
+        said = refused(capsys, layout, *command.split(), version)
+    for word in words:
+        assert word in said
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("dataset: [tiny", "line 1"),
+        ("dataset: tiny\nversion: bad\nsources: []\nlicenses: {allow: [MIT]}\n", "sources"),
+        ("dataset: tiny\nversion: bad\nsources: [web]\nlicenses: {allow: [MIT]}\nshard_row: 5\n", "shard_row: unknown"),
+        ("dataset: tiny\nversion: bad\nsources: [web]\nlicenses: {allow: [MITT]}\n", "did you mean MIT?"),
+        ("", "is empty"),
+    ],
+)
+def test_a_broken_config_is_refused_with_file_line_and_setting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
+) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    path = layout.configs / "tiny" / "bad.yaml"
+    path.write_text(text, "utf-8")
+    said = refused(capsys, layout, "build", "tiny.bad")
+    assert str(path) in said
+    assert words in said
