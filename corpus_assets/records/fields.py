@@ -1,5 +1,6 @@
 """Records with named fields (JSON objects, Parquet rows) to Records, by the field mapping of the ledger row."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
@@ -8,6 +9,7 @@ from corpus_assets.records.record import Record, Reject, RejectReason
 from formats.ledger import LedgerRow
 
 _MISSING = object()
+_UTC_SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}Z")
 
 
 class FieldReader:
@@ -56,7 +58,10 @@ def utc_second(value: Any) -> str | None:
     """An ISO 8601 date or time as RFC 3339 in UTC, cut to seconds; None where it is none. Without a zone it is UTC."""
     try:
         if isinstance(value, str):
-            value = datetime.fromisoformat(value.strip())
+            date_time = datetime.fromisoformat(value.strip())
+            if _UTC_SECOND.fullmatch(value):  # as web archives write it
+                return value
+            value = date_time
         elif isinstance(value, date) and not isinstance(value, datetime):
             value = datetime(value.year, value.month, value.day)
         if not isinstance(value, datetime):

@@ -1,6 +1,7 @@
 """What a reader gives for each record of a fetched file: a Record to make text of, or a Reject with its reason."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from formats.compressed import Budget
 from formats.reject_reasons import RejectReason
@@ -8,8 +9,7 @@ from formats.reject_reasons import RejectReason
 __all__ = ["Limits", "Record", "Reject", "RejectReason", "Tally"]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One record that may become a document. `position` is its place in the file: line, row, member, or byte (WARC).
 
     `content` is text, or bytes still to be decoded: a page where `is_html`, else plain text. `crawl_date` is RFC 3339
@@ -24,8 +24,7 @@ class Record:
     crawl_date: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(NamedTuple):
     url: str
     position: int
     reason: str

@@ -22,6 +22,7 @@ CODE_VERSION = "1"
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = frozenset({"text/plain"})
 _TODO = "fetch the file again, or take it out of the ledger row"
+_RESPONSE = WarcRecordType.response
 _CLOSING = b"\r\n\r\n"
 _LOOKS_LIKE_HTML = re.compile(rb"[\xef\xbb\xbf\s]*(?:<!doctype html|<html)", re.IGNORECASE)
 
@@ -34,7 +35,10 @@ def read_warc(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Re
         for record, position in _records(stream, path):
             target = _target(record)
             place = target or f"{url}#{position}"
-            reason, media_type = _why_no_page(record, target, limits)
+            reason: RejectReason | None = RejectReason.NOT_A_RESPONSE
+            media_type = ""
+            if record.record_type == _RESPONSE:
+                reason, media_type = _why_no_page(record, target, limits)
             if reason is not None:
                 _pass_over(record, position, path)
                 yield Reject(place, position, reason)
@@ -70,9 +74,7 @@ def read_wet(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Rec
 
 
 def _why_no_page(record: WarcRecord, target: str, limits: Limits) -> tuple[RejectReason | None, str]:
-    """(why the record is no page, as far as its headers say; its media type, "" where it names none)."""
-    if record.record_type != WarcRecordType.response:
-        return RejectReason.NOT_A_RESPONSE, ""
+    """(why the response is no page, as far as its headers say; its media type, "" where it names none)."""
     if not target:
         return RejectReason.NO_TARGET_URI, ""
     if not record.is_http:
@@ -122,7 +124,8 @@ def _page(record: WarcRecord, body: bytes, media_type: str, limits: Limits) -> b
 
 def _target(record: WarcRecord) -> str:
     """The page's URL; wget writes it in angle brackets."""
-    return (record.headers.get(WarcHeader.WARC_TARGET_URI) or "").strip().removeprefix("<").removesuffix(">")
+    found = record.headers.get(WarcHeader.WARC_TARGET_URI)
+    return found.strip().removeprefix("<").removesuffix(">") if found else ""
 
 
 def _crawl_date(record: WarcRecord) -> str | None:
@@ -135,7 +138,8 @@ def _records(stream: "_Tail", path: Path) -> Iterator[tuple[WarcRecord, int]]:
     try:
         for record in ArchiveIterator(stream, parse_http=False, stream_detect=False):  # type: ignore[arg-type]
             position = record.stream_pos
-            _check_length(record, position, path)
+            if not record.content_length:
+                _check_length(record, position, path)
             yield record, position
     except OSError as error:
         place = f"what follows the record at byte {position}" if position >= 0 else "its beginning"
@@ -146,7 +150,7 @@ def _records(stream: "_Tail", path: Path) -> Iterator[tuple[WarcRecord, int]]:
 
 
 def _check_length(record: WarcRecord, position: int, path: Path) -> None:
-    """FastWARC takes a length that it cannot read as 0."""
+    """A length of 0 may be one that FastWARC could not read."""
     found = record.headers.get(WarcHeader.CONTENT_LENGTH)
     if found is None or not found.isascii() or not found.isdigit() or int(found) != record.content_length:
         raise CorruptDataError(path, f"Content-Length of the record at byte {position}", "a number", repr(found), _TODO)
@@ -155,18 +159,19 @@ def _check_length(record: WarcRecord, position: int, path: Path) -> None:
 def _content(record: WarcRecord, position: int, path: Path) -> bytes:
     """What is left of the record's content: all of it, or what follows its HTTP header once that was parsed."""
     content = record.reader.read()
-    _check_whole(record, len(content), position, path)
+    if len(content) != record.content_length:
+        raise _cut(record, len(content), position, path)
     return content
 
 
 def _pass_over(record: WarcRecord, position: int, path: Path) -> None:
-    _check_whole(record, record.reader.consume(), position, path)
+    if (found := record.reader.consume()) != record.content_length:
+        raise _cut(record, found, position, path)
 
 
-def _check_whole(record: WarcRecord, found: int, position: int, path: Path) -> None:
-    if found != record.content_length:
-        expected = f"{record.content_length} bytes"
-        raise CorruptDataError(path, f"content of the record at byte {position}", expected, f"cut at {found}", _TODO)
+def _cut(record: WarcRecord, found: int, position: int, path: Path) -> CorruptDataError:
+    expected = f"{record.content_length} bytes"
+    return CorruptDataError(path, f"content of the record at byte {position}", expected, f"cut at {found}", _TODO)
 
 
 class _Tail:
