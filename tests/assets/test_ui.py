@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,8 @@ def test_a_warning_in_a_build_that_goes_on_is_told_too(root: Layout, receiver: R
 def test_runs_launched_from_the_ui_give_the_bytes_that_corpus_build_gives(
     root: Layout, served: ui.Ui, tmp_path: Path
 ) -> None:
-    for kind, assets in LAYERS:
+    for kind, layers in groupby(LAYERS, lambda layer: layer[0]):
+        assets = [name for _, names in layers for name in names]
         runs = [served.launch(str(partition), *assets) for partition in (tiny.PAIRS if kind == PAIR else [tiny.V1])]
         assert {served.end_of(run) for run in runs} == {"SUCCESS"}
     other = tiny.unbuilt(tmp_path / "copy")
