@@ -11,14 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus_assets.kernels.shingles import jaccard, shingle_sets
+from corpus_assets.kernels.shingles import is_edge, jaccard, jaccard_millionths, shingle_sets
 from corpus_assets.stages.side_rows import column, rows_of
 from formats.errors import NotConvergedError
 
 CODE_VERSION = "1"
 KEYS = ("rank", "kind", "other")
 DOCUMENT, PAIR = np.int32(0), np.int32(1)
-MILLION = 1_000_000
 _MAX_BATCH_BYTES = 32 * 1024 * 1024
 
 PLACES = pa.schema(
@@ -154,8 +153,7 @@ def compare(
     """MEETINGS sorted by KEYS, pairs with their first set -> EDGES: those at or above the threshold."""
     for pairs, sets in _meet(batches):
         common, union = jaccard(pairs.column("shingles"), sets)
-        common, union = np.asarray(common), np.asarray(union)
-        edge = common * MILLION >= threshold_millionths * union
-        score = common[edge] * MILLION // union[edge]
+        edge = is_edge(common, union, threshold_millionths)
+        score = jaccard_millionths(common[edge], union[edge])
         columns = [pairs["other"].filter(pa.array(edge)), pairs["rank"].filter(pa.array(edge)), pa.array(score)]
         yield pa.RecordBatch.from_arrays(columns, schema=EDGES)

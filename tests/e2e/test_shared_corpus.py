@@ -1,4 +1,4 @@
-"""Builds over the shared collection: every record accounted for, floors held, duplicates and leaks as others measured."""
+"""Builds over the shared collection: records accounted for, floors held, duplicates and leaks as others found them."""
 
 import json
 from collections import Counter

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
+import unicodedata2
+
 from tests.kernels import reference
 
 MILLION = 1_000_000
@@ -21,6 +23,10 @@ class Doc:
 
     text: str
     date: str = "2026-01-01"
+
+    @cached_property
+    def normalized(self) -> str:
+        return unicodedata2.normalize("NFC", self.text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Fate:
     @cached_property
     def order(self) -> tuple[int, str, str, str, int]:
         """The keeper order."""
-        digest = hashlib.sha256(self.doc.text.encode()).digest() + self.source.name.encode()
+        digest = hashlib.sha256(self.doc.normalized.encode()).digest() + self.source.name.encode()
         doc_id = hashlib.sha256(digest).hexdigest()[:32]
         return self.source.rank, self.doc.date, doc_id, self.source.name, self.k
 
@@ -91,7 +97,7 @@ def decide(sources: Iterable[Source], rules: Rules) -> tuple[dict[str, Fate], se
         for k, doc in enumerate(docs):
             fates.append(Fate(f"{source.name}:{k}", source, k, doc))
     for fate in fates:
-        fate.shingles = frozenset(reference.ngrams(reference.words(fate.doc.text), rules.shingle))
+        fate.shingles = frozenset(reference.ngrams(reference.words(fate.doc.normalized), rules.shingle))
     _same_text(fates, lambda fate: fate.source.name, lambda fate: (fate.doc.date, fate.k))
     entered = sorted(_kept(fates), key=lambda fate: fate.order)
     for fate in entered:
@@ -116,7 +122,7 @@ def _same_text(fates, group, order) -> None:  # type: ignore[no-untyped-def]
     """Of equal texts of a group the first in order stays; a text of white space alone equals no other."""
     first: dict[tuple[str, str], Fate] = {}
     for fate in sorted(fates, key=order):
-        text = reference.folded(fate.doc.text)
+        text = reference.folded(fate.doc.normalized)
         keeper = first.setdefault((group(fate), text), fate)
         if keeper is not fate and text:
             fate.verdict, fate.keeper, fate.cluster = "exact_duplicate", keeper.id, keeper.cluster
@@ -173,11 +179,11 @@ def _clusters(entered: Sequence[Fate], edges: dict[tuple[str, str], int]) -> set
 
 def _release(fates: Iterable[Fate], rules: Rules) -> None:
     for fate in fates:
-        words = " ".join(reference.words(fate.doc.text))
+        words = " ".join(reference.words(fate.doc.normalized))
         if any(" ".join(reference.words(leak)) in words for leak in rules.leaks):
             fate.verdict = "contaminated"
         else:
-            number = int.from_bytes(hashlib.sha256(fate.doc.text.encode()).digest()[:8], "big")
+            number = int.from_bytes(hashlib.sha256(fate.doc.normalized.encode()).digest()[:8], "big")
             fate.split = "val" if number % 1000 < rules.val_permille else "train"
 
 

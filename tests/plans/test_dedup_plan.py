@@ -9,6 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from corpus_assets.plans import keepers, near_edges, placement, source_stages
 from resources.engines.local import LocalEngine
 from tests.conformance.adversarial import AdversarialEngine
 from tests.plans import dedup_runs, naive_dedup
@@ -58,7 +59,9 @@ def check(root: Path, sources: list[Source], rules: Rules, **options: object) ->
     return found
 
 
-short_texts = st.sampled_from(["cat", "dog", "Cat", "the cat", "", " \n", "!?", "…", "猫", "🐈"])
+short_texts = st.sampled_from(
+    ["cat", "dog", "Cat", "the cat", "", " \n", "!?", "…", "猫", "🐈", "café\r\nnoir", "cafe\u0301\nnoir", "café noir"]
+)
 edits = st.frozensets(st.integers(0, 5), max_size=3)
 styles = st.sampled_from([str, str.upper, lambda t: t.replace(" ", "\n"), lambda t: f"  {t}!"])
 long_texts = st.builds(lambda e, style, start: style(text(*e, start=start)), edits, styles, st.sampled_from([0, 0, 20]))
@@ -87,11 +90,27 @@ rules = st.builds(
 )
 
 
-@settings(max_examples=20, deadline=None, derandomize=True, phases=[Phase.generate])
-@given(corpora(), rules, st.sampled_from([400, 4000]))
-def test_the_plan_decides_as_the_naive_twin_does(sources, rules, part_bytes):
+def as_the_twin(sources: list[Source], rules: Rules, part_bytes: int) -> None:
     with TemporaryDirectory() as folder:
         check(Path(folder) / "root", sources, rules, part_bytes=part_bytes)
+
+
+drawn_corpora = given(corpora(), rules, st.sampled_from([400, 4000]))
+# A build takes long, so a corpus that fails is shown as it was drawn.
+drawing = settings(deadline=None, derandomize=True, phases=[Phase.generate])
+
+
+@settings(drawing, max_examples=12)
+@drawn_corpora
+def test_the_plan_decides_as_the_naive_twin_does(sources, rules, part_bytes):
+    as_the_twin(sources, rules, part_bytes)
+
+
+@pytest.mark.slow
+@settings(drawing, max_examples=100)
+@drawn_corpora
+def test_the_plan_decides_as_the_naive_twin_does_over_many_corpora(sources, rules, part_bytes):
+    as_the_twin(sources, rules, part_bytes)
 
 
 def test_a_short_text_is_its_own_shingle_and_an_empty_one_enters_no_dedup(tmp_path):
@@ -237,6 +256,15 @@ def test_two_hundred_near_copies_have_the_same_survivors_with_any_workers(tmp_pa
     engine = LocalEngine(scratch=tmp_path / "scratch", workers=2, processes=processes)
     other = dedup_runs.run(tmp_path / "two", sources, Rules(val_permille=300), part_bytes=30_000, engine=engine)
     assert other == first
+
+
+@pytest.mark.parametrize("num_buckets", [2, 7])
+def test_sorts_cut_into_more_buckets_give_the_same_bytes(tmp_path, monkeypatch, num_buckets):
+    sources, rules = drawn(6, size=40), Rules(val_permille=300, drop=False)
+    first = check(tmp_path / "one", sources, rules, part_bytes=5000)
+    for plan in (keepers, near_edges, placement, source_stages):
+        monkeypatch.setattr(plan, "buckets_for", lambda *_: num_buckets)
+    assert dedup_runs.run(tmp_path / "more", sources, rules, part_bytes=5000) == first
 
 
 def test_an_engine_that_cuts_retries_and_reorders_gives_the_same_bytes(tmp_path):
