@@ -1,24 +1,13 @@
-"""Dedup and decontamination beside their peers: MB of text a CPU second, peak memory, recall and precision.
+"""Dedup and decontamination beside their peers, with recall and precision against all pairs compared.
 
-python -m tests.bench.bench_dedup [FOLDER]
-
-FOLDER holds *.jsonl.zst files whose lines have a `text`; without it documents are made from a seed. The slice is 12 MB
-of documents of 200 to 12,000 characters in path order; a slow peer takes the first 3 MB of it. Every case runs in a
-process of its own, one thread, after a first call that compiles; medians of 3. Peers see the same documents, cut into
-the same 5-word shingles of lower-cased words; their figure includes the cutting, as ours does.
+Peers see the same documents, cut into the same 5-word shingles of lower-cased words; their figure includes the cutting,
+as ours does.
 """
 
 import hashlib
 import random
 import re
-import resource
-import sys
-import time
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from pathlib import Path
-from statistics import median
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -32,36 +21,14 @@ from corpus_assets.kernels.ngram_match import make_index, match
 from corpus_assets.kernels.shingles import is_edge, jaccard, shingle_sets
 from corpus_assets.kernels.words import word_count
 from corpus_assets.stages.decontaminate import decontaminate
-from tests.bench.bench_signals import first_bytes, texts
+from tests.bench.documents import Corpus, megabytes
+from tests.bench.measure import Case, Prepared, Quality
 from tests.kernels import reference
 
-SLICE_BYTES, PEER_BYTES = 12_000_000, 3_000_000
+BENCH = "bench_dedup"
 RECALL_DOCUMENTS, THRESHOLD = 4_000, 800_000
 ITEMS = 5_000
 WORD = re.compile(r"\w+")
-Case = Callable[[list[str]], Callable[[], object]]
-
-
-def made(num_bytes: int) -> list[str]:
-    """Documents from a seed: Zipf-like words, every fifth one a copy of an earlier one with some words changed."""
-    draw = random.Random(1)
-    vocabulary = ["".join(draw.choices("etaoinshrdlucmfwypvbgkjqxz", k=draw.randint(2, 9))) for _ in range(20_000)]
-    documents: list[str] = []
-    size = 0
-    while size < num_bytes:
-        if documents and draw.random() < 0.2:
-            words = documents[draw.randrange(len(documents))].split(" ")
-            for _ in range(draw.randint(0, 1 + len(words) // 40)):
-                words[draw.randrange(len(words))] = draw.choice(vocabulary)
-        else:
-            words = [vocabulary[int(20_000 * draw.random() ** 4)] for _ in range(draw.randint(40, 1_000))]
-        documents.append(" ".join(words))
-        size += len(documents[-1])
-    return documents
-
-
-def slice_of(folder: Path | None, num_bytes: int) -> list[str]:
-    return first_bytes(made(SLICE_BYTES) if folder is None else texts(folder), num_bytes)
 
 
 def column(documents: list[str]) -> pa.Array:
@@ -73,33 +40,53 @@ def shingles(text: str) -> list[str]:
     return [" ".join(words[i : i + 5]) for i in range(max(len(words) - 4, min(len(words), 1)))]
 
 
-def ours(kernel: Callable[[pa.Array], object]) -> Case:
-    def prepare(documents: list[str]) -> Callable[[], object]:
-        text = column(documents)
+def ours(kernel: Callable[[pa.Array], object]) -> Callable[[Corpus], Prepared]:
+    def prepare(corpus: Corpus) -> Prepared:
+        text = corpus.text()
         kernel(text[:2])
-        return lambda: kernel(text)
+        return Prepared(lambda: kernel(text), megabytes(text))
 
     return prepare
 
 
-def datasketch_signatures(documents: list[str]) -> Callable[[], object]:
+def plain(one: Callable[[list[str]], object]) -> Callable[[Corpus], Prepared]:
+    """A peer on the beginning of the slice."""
+
+    def prepare(corpus: Corpus) -> Prepared:
+        texts = corpus.texts(corpus.sizes.peer)
+        return Prepared(lambda: one(texts), megabytes(texts))
+
+    return prepare
+
+
+def datasketch_signatures(documents: list[str]) -> None:
     from datasketch import MinHash
 
-    def run() -> None:
-        for text in documents:
-            MinHash(128, seed=1).update_batch([shingle.encode() for shingle in shingles(text)])
-
-    return run
+    for text in documents:
+        MinHash(128, seed=1).update_batch([shingle.encode() for shingle in shingles(text)])
 
 
-def rensa_signatures(documents: list[str]) -> Callable[[], object]:
+def rensa_signatures(documents: list[str]) -> None:
     from rensa import RMinHash
 
-    return lambda: RMinHash.digest_matrix_from_token_sets([shingles(text) for text in documents], 128, 1)
+    RMinHash.digest_matrix_from_token_sets([shingles(text) for text in documents], 128, 1)
 
 
-def plain_digests(documents: list[str]) -> Callable[[], object]:
-    return lambda: [hashlib.sha256(" ".join(text.lower().split()).encode()).digest() for text in documents]
+def first_of_equal(text: pa.Array) -> np.ndarray:
+    """Rows whose text came not before."""
+    digests = np.frombuffer(exact_digests(text).buffers()[1], "V32", len(text))
+    return np.unique(digests, return_index=True)[1]
+
+
+def plain_first_of_equal(documents: list[str]) -> list[int]:
+    seen: set[bytes] = set()
+    kept = []
+    for row, text in enumerate(documents):
+        digest = hashlib.sha256(" ".join(text.lower().split()).encode()).digest()
+        if digest not in seen:
+            seen.add(digest)
+            kept.append(row)
+    return kept
 
 
 def items() -> list[str]:
@@ -108,56 +95,39 @@ def items() -> list[str]:
     return [" ".join(f"{draw.randrange(36**4):x}" for _ in range(40)) for _ in range(ITEMS)]
 
 
-def our_decontamination(documents: list[str]) -> Callable[[], object]:
+def our_decontamination(corpus: Corpus) -> Prepared:
     index = make_index([("bench", f"{i}.text") for i in range(ITEMS)], column(items()))
-    batch = pa.record_batch({"text": normalize(column(documents))})
+    batch = pa.record_batch({"text": normalize(corpus.text())})
     match(batch["text"][:2], index)
-    return lambda: decontaminate(batch, index)
+    return Prepared(lambda: decontaminate(batch, index), megabytes(corpus.text()))
 
 
-def plain_decontamination(documents: list[str]) -> Callable[[], object]:
+def plain_decontamination(corpus: Corpus) -> Prepared:
     protected = {tuple(words[i : i + 13]) for words in map(str.split, items()) for i in range(28)}
+    texts = corpus.texts(corpus.sizes.peer)
 
-    def run() -> int:
+    def work() -> int:
         hits = 0
-        for text in documents:
+        for text in texts:
             words = WORD.findall(text.lower())
             hits += any(tuple(words[i : i + 13]) in protected for i in range(len(words) - 12))
         return hits
 
-    return run
+    return Prepared(work, megabytes(texts))
 
 
-CASES: dict[str, tuple[Case, int, str]] = {
-    "word pass": (ours(word_count), SLICE_BYTES, ""),
-    "signatures": (ours(signatures), SLICE_BYTES, ""),
-    "  rensa": (rensa_signatures, PEER_BYTES, "signatures"),
-    "  datasketch": (datasketch_signatures, PEER_BYTES, "signatures"),
-    "band keys": (ours(lambda text: band_keys(signatures(text)[0])), SLICE_BYTES, ""),
-    "shingle sets": (ours(shingle_sets), SLICE_BYTES, ""),
-    "exact digests": (ours(exact_digests), SLICE_BYTES, ""),
-    "  Python: split, lower, hashlib (no NFC)": (plain_digests, SLICE_BYTES, "exact digests"),
-    "decontamination": (our_decontamination, SLICE_BYTES, ""),
-    "  Python: a set of tuples": (plain_decontamination, PEER_BYTES, "decontamination"),
+CASES = {
+    "word pass": Case(ours(word_count)),
+    "MinHash signatures": Case(ours(signatures), 80),
+    "rensa": Case(plain(rensa_signatures), peer_of="MinHash signatures"),
+    "datasketch": Case(plain(datasketch_signatures), peer_of="MinHash signatures"),
+    "signatures and band keys": Case(ours(lambda text: band_keys(signatures(text)[0]))),
+    "exact shingle sets": Case(ours(shingle_sets)),
+    "exact dedup": Case(ours(first_of_equal), 75),
+    "Python: lower, split, hashlib, a set (no NFC)": Case(plain(plain_first_of_equal), peer_of="exact dedup"),
+    "decontamination, 13-gram": Case(our_decontamination, 60),
+    "Python: a set of tuples": Case(plain_decontamination, peer_of="decontamination, 13-gram"),
 }
-
-
-def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def measure(name: str, folder: Path | None) -> tuple[float, float, float]:
-    """(MB a CPU second, peak memory before, peak after) of a case; runs in its own process."""
-    case, num_bytes, _ = CASES[name]
-    documents = slice_of(folder, num_bytes)
-    work = case(documents)
-    before = peak_mb()
-    seconds = []
-    for _ in range(3):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return sum(len(text.encode()) for text in documents) / 1e6 / median(seconds), before, peak_mb()
 
 
 @njit(nogil=True)
@@ -202,39 +172,23 @@ def near_pairs(documents: list[str]) -> tuple[Pairs, Pairs, int]:
     return found, true, len(pairs)
 
 
-def equal_to_datasketch(documents: list[str]) -> bool:
+def equal_to_datasketch(documents: list[str]) -> float:
+    """Share of some documents whose signature is datasketch's, bit for bit."""
     from datasketch import MinHash
 
     some = documents[:: max(len(documents) // 50, 1)]
+    same = 0
     for row, text in zip(signatures(column(some))[0].to_pylist(), some, strict=True):
         oracle = MinHash(128, seed=1, scheme="affine32", hashfunc=lambda value: value)
         oracle.update_batch([value & 0xFFFFFFFF for value in reference.shingle_hashes(text, 5)])
-        if oracle.hashvalues.tobytes() != row:
-            return False
-    return True
+        same += oracle.hashvalues.tobytes() == row
+    return same / len(some)
 
 
-def main(folder: Path | None) -> None:
-    documents = slice_of(folder, SLICE_BYTES)
-    size = sum(len(text.encode()) for text in documents) / 1e6
-    print(f"{len(documents):,} documents, {size:.1f} MB, from {folder.name if folder else 'a seed'}")
-    speeds: dict[str, float] = {}
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        for name, (_, _, rival) in CASES.items():
-            speeds[name], before, after = pool.submit(measure, name, folder).result()
-            ratio = f"   ours is {speeds[rival] / speeds[name]:.1f} times as fast" if rival else ""
-            print(
-                f"{name:<42}{speeds[name]:>9.1f} MB/CPU s   peak {before:>4.0f} -> {after:>4.0f} MB{ratio}", flush=True
-            )
-    print(f"signatures equal datasketch's, bit for bit: {equal_to_datasketch(documents)}")
+def quality(corpus: Corpus) -> Iterator[Quality]:
+    documents = corpus.texts()
+    yield Quality(BENCH, "signatures equal datasketch's", equal_to_datasketch(documents), 1.0)
     found, true, candidates = near_pairs(documents[:RECALL_DOCUMENTS])
-    print(
-        f"{len(true):,} pairs of Jaccard >= 0.8 by brute force, {candidates:,} candidates, {len(found):,} edges", end=""
-    )
-    if found and true:
-        print(f": recall {len(found & true) / len(true):.4f}, precision {len(found & true) / len(found):.4f}", end="")
-    print()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    note = f"{len(true):,} pairs by brute force, {candidates:,} candidates, {len(found):,} edges"
+    yield Quality(BENCH, "near pairs (Jaccard >= 0.8), recall", len(found & true) / max(1, len(true)), 0.99, note=note)
+    yield Quality(BENCH, "near pairs (Jaccard >= 0.8), precision", len(found & true) / max(1, len(found)), 1.0)

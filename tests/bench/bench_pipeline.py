@@ -1,0 +1,214 @@
+"""All text stages of a version together, from .jsonl.zst files to published shards, by the plans alone (no Dagster).
+
+Every round is a new process over a new artifacts root with one worker. Start-up counts, but for the rows that say
+otherwise; each stage's share is told below. A document that a rule drops costs nothing further on, as in every
+pipeline, and how many were published stands beside it. pandas is hidden from the process: this package does not need
+it, and where another one brought it pyarrow would import it.
+`python -m tests.bench.bench_pipeline ROOT VERSION WORKERS` is that process.
+"""
+
+import hashlib
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import zstandard
+
+from corpus_assets.plans import clusters, keepers, near_edges, scrub
+from corpus_assets.plans.datasheet import write_datasheet
+from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
+from corpus_assets.plans.publish import publish
+from corpus_assets.plans.raw_set import make_raw_set
+from corpus_assets.plans.source_stages import documents, signals, signatures, verdicts
+from formats import ledger
+from formats.layout import Layout
+from formats.naming import VersionKey
+from resources.engines.local import LocalEngine
+from tests.bench.documents import Corpus, megabytes
+from tests.bench.measure import Peak, Row, cpu_seconds, rounds_of
+
+BENCH = "bench_pipeline"
+FIGURES = {"both": 4.0, "unsure": 6.0}
+VOICES = {"both": "always", "unsure": "unsure"}
+WORDS = {"both": "both voices", "unsure": "second voice where unsure"}
+NEAR_DEDUP = ("minhash_signatures", "keeper_ranks", "near_edges", "dedup_clusters", "publish")
+"""The stages that dedup and the writing of what is left consist of."""
+NEAR_DEDUP_FIGURE, SPEEDUP, IMPORT_SECONDS = 20.0, 1.8, 3.0
+QUIZ_ITEMS = 1_000
+
+
+class _Hidden:
+    """A finder to which pandas is not installed."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def write_root(root: Path, text: pa.LargeStringArray) -> Path:
+    """Ledger, one source, an eval set, and a version for each setting of the second voice."""
+    layout = Layout(root)
+    layout.corpus.mkdir(parents=True)
+    lines = (json.dumps({"text": one}, ensure_ascii=False).encode() for one in text.to_pylist())
+    data = zstandard.ZstdCompressor(level=3).compress(b"".join(line + b"\n" for line in lines))
+    (layout.corpus / "documents.jsonl.zst").write_bytes(data)
+    file = {"url": "documents.jsonl.zst", "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    row = {
+        "source_id": "slice", "title": "the slice", "kind": "jsonl", "files": [file], "license_spdx": "CC0-1.0",
+        "license_evidence": "a bench", "attribution": "nobody", "retrieved": "2026-11-30", "bucket": "bench",
+        "profile": "short",
+    }  # fmt: skip
+    ledger.append(layout.ledger, ledger.from_json(row))
+    items = (f"what does item {number} of this quiz protect " + "from the bench " * 9 for number in range(QUIZ_ITEMS))
+    quiz = b"".join(json.dumps({"question": item}).encode() + b"\n" for item in items)
+    (root / "quiz.jsonl").write_bytes(quiz)
+    protected = {"name": "quiz", "path": "quiz.jsonl", "sha256": hashlib.sha256(quiz).hexdigest()}
+    for version, voice in VOICES.items():
+        config = {
+            "dataset": "bench", "version": version, "sources": ["slice"], "licenses": {"allow": ["CC0-1.0"]},
+            "lang": {"second_voice": voice},
+            "decontaminate": {"eval_sets": [{**protected, "format": "jsonl", "fields": ["question"]}]},
+        }  # fmt: skip
+        path = layout.config(VersionKey("bench", version))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(config, indent=2))
+    return root
+
+
+def build(root: Path, version: str, workers: int) -> dict[str, Any]:
+    """Build a version: CPU seconds of each stage, wall seconds of all, documents read and published."""
+    layout, key = Layout(root), VersionKey("bench", version)
+    made = Build(layout, LocalEngine(scratch=layout.corpus / "work" / "scratch", workers=workers))
+    for one in load_version(layout, key).pairs:
+        pin_row(layout, one)
+    pairs = load_pairs(layout, key)
+    [pair] = pairs
+    steps: dict[str, Callable[[], object]] = {
+        "raw_fetch": lambda: make_raw_set(layout, pair.row, [layout.corpus / file.url for file in pair.row.files]),
+        "documents": lambda: documents(made, pair).make(),
+        "doc_signals": lambda: signals(made, pair).make(),
+        "filtered_docs": lambda: verdicts(made, pair).make(),
+        "minhash_signatures": lambda: signatures(made, pair).make(),
+        "keeper_ranks": lambda: keepers.ranks(made, pairs).make(),
+        "near_edges": lambda: near_edges.edges(made, pairs).make(),
+        "dedup_clusters": lambda: clusters.dedup_clusters(made, pairs).make(),
+        "scrubbed_docs": lambda: scrub.scrubbed_docs(made, pairs, pair).make(),
+        "publish": lambda: publish(made, pairs),
+        "datasheet": lambda: write_datasheet(layout, key),
+    }
+    cpu: dict[str, float] = {}
+    began, start = time.perf_counter(), cpu_seconds()
+    for name, step in steps.items():
+        step()
+        cpu[name] = cpu_seconds() - start
+        start += cpu[name]
+    wall = time.perf_counter() - began
+    published = json.loads((layout.version(key) / "_MANIFEST.json").read_bytes())["n_docs"]
+    return {"cpu": cpu, "wall": wall, "documents": documents(made, pair).open().rows, "published": published}
+
+
+class Builds:
+    """Builds of one version over copies of one root, each in a process of its own."""
+
+    def __init__(self, root: Path, version: str, workers: int = 1) -> None:
+        self._root, self._version, self._workers = root, version, workers
+        self.reports: list[dict[str, Any]] = []
+        self.peak_mb = 0.0
+
+    def once(self) -> float:
+        """CPU seconds of one build, start-up included."""
+        root = Path(tempfile.mkdtemp(prefix="build-", dir=self._root.parent))
+        try:
+            shutil.copytree(self._root, root, dirs_exist_ok=True)
+            command = [sys.executable, "-m", "tests.bench.bench_pipeline", str(root), self._version, str(self._workers)]
+            before = _ended_cpu()
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as process, Peak(process.pid) as peak:
+                answer, _ = process.communicate()
+            if process.returncode:
+                raise RuntimeError(f"{BENCH}: the build ended with exit code {process.returncode}")
+            self.reports.append(json.loads(answer))
+            self.peak_mb = max(self.peak_mb, peak.mb)
+            return _ended_cpu() - before
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+
+    def cpu(self, *stages: str) -> list[float]:
+        """CPU seconds of the stages, or of all, in each build."""
+        return [sum(report["cpu"][name] for name in stages or report["cpu"]) for report in self.reports]
+
+    @property
+    def wall(self) -> float:
+        return statistics.median(report["wall"] for report in self.reports)
+
+
+def _ended_cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def rows(corpus: Corpus) -> Iterator[Row]:
+    size = megabytes(corpus.text())
+    root = write_root(corpus.scratch / "root", corpus.text())
+    Builds(root, "both").once()  # compiles what is not compiled yet
+    for version in VOICES:
+        builds = Builds(root, version)
+        name = f"all text stages, {WORDS[version]}"
+        yield from _whole(name, builds, size, FIGURES[version])
+        if version == "both":
+            yield from _stages(builds, size)
+    if corpus.sizes.large:
+        yield from _large(corpus)
+    yield Row(BENCH, "import corpus_assets.definitions", "CPU s", tuple(rounds_of(_import)), IMPORT_SECONDS, True)
+
+
+def _whole(name: str, builds: Builds, size: float, figure: float | None) -> Iterator[Row]:
+    seconds = rounds_of(builds.once)
+    note = f"{builds.reports[0]['published']:,} of {builds.reports[0]['documents']:,} published"
+    rounds = tuple(size / one for one in seconds)
+    yield Row(BENCH, name, "MB/CPU s", rounds, figure, peak_mb=builds.peak_mb, note=note)
+    yield Row(BENCH, "  without start-up", "MB/CPU s", tuple(size / one for one in builds.cpu()))
+
+
+def _stages(builds: Builds, size: float) -> Iterator[Row]:
+    rounds = tuple(size / one for one in builds.cpu(*NEAR_DEDUP))
+    note = "signatures to shards"
+    yield Row(BENCH, "whole near dedup, documents written", "MB/CPU s", rounds, NEAR_DEDUP_FIGURE, note=note)
+    whole = statistics.median(builds.cpu())
+    for stage in builds.reports[0]["cpu"]:
+        rounds = tuple(builds.cpu(stage))
+        note = f"{statistics.median(rounds) / whole:.0%}"
+        yield Row(BENCH, f"  share of {stage}", "CPU s", rounds, is_cost=True, note=note)
+
+
+def _large(corpus: Corpus) -> Iterator[Row]:
+    """More text: start-up weighs less, and workers have several parts to share."""
+    text = corpus.large()
+    root, size = write_root(corpus.scratch / "large", text), megabytes(text)
+    one, two = Builds(root, "both"), Builds(root, "both", workers=2)
+    yield from _whole(f"all text stages, both voices, {size:.0f} MB", one, size, FIGURES["both"])
+    rounds_of(two.once)
+    note = f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    yield Row(BENCH, "2 workers against 1, the same", "times, wall", (one.wall / two.wall,), SPEEDUP, note=note)
+
+
+def _import() -> float:
+    """CPU seconds from nothing to a loaded code location."""
+    before = _ended_cpu()
+    with tempfile.TemporaryDirectory() as root:
+        code = "import warnings; warnings.simplefilter('ignore'); import corpus_assets.definitions"
+        subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "CORPUS_ROOT": root})
+    return _ended_cpu() - before
+
+
+if __name__ == "__main__":
+    print(json.dumps(build(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))))
