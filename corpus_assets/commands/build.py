@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus_assets.plans.pinned import load_version
+from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.progress import heard_by
@@ -61,6 +62,11 @@ def prepare_environment(layout: Layout) -> None:
     if layout.cache_folder:
         os.environ["CORPUS_CACHE"] = str(layout.cache_folder)
     if not os.environ.get("DAGSTER_HOME"):  # an empty value counts as unset, too
+        if not (PROJECT / "dagster.yaml").is_file():
+            raise ConfigError(
+                f"{PROJECT}: there is no dagster.yaml; install the project from its checkout (pip install -e .), or set "
+                "DAGSTER_HOME to a folder with one"
+            )
         os.environ["DAGSTER_HOME"] = str(PROJECT)
     layout.root.mkdir(parents=True, exist_ok=True)
     os.chdir(layout.root)
@@ -109,7 +115,7 @@ class Builder:
 
     def materialize(self, partition: str, assets: Sequence[str]) -> bool:
         """Materialize the assets of one partition with their checks. False when a step or a blocking check failed."""
-        from corpus_assets.alerts import failed_checks
+        from corpus_assets.alerts import failed_checks, failed_steps
 
         began = time.monotonic()
         with heard_by(_StatusLine(partition)):
@@ -119,9 +125,8 @@ class Builder:
         print(f"{clear}  {'ok    ' if result.success else 'FAILED'} {partition:32} {seconds:6.1f} s  {_rows(result)}")
         for check in failed_checks(self.instance, result.run_id):
             print(f"    {check['severity']} {check['asset']}/{check['check']}: {check['description']}")
-        for event in result.filter_events(lambda e: e.is_step_failure):
-            if words := _cause(event):
-                print(f"    failed: {event.step_key}: {words}")
+        for step in failed_steps(self.instance, result.run_id):
+            print(f"    failed: {step['step']}: {step['error']}")
         return result.success
 
     def _run(self, partition: str | None, assets: Sequence[str]) -> "dg.ExecuteInProcessResult":
@@ -166,13 +171,3 @@ def _rows(result: "dg.ExecuteInProcessResult") -> str:
         if event.asset_key
     }
     return ", ".join(f"{name} {value.value:,}" for name, value in rows.items() if value is not None)
-
-
-def _cause(event: "dg.DagsterEvent") -> str:
-    """The innermost error of a failed step, as it words itself; '' for a failed check, which said its own words."""
-    error = event.step_failure_data.error
-    while error and error.cause:
-        error = error.cause
-    if error is None or error.cls_name == "DagsterAssetCheckFailedError":
-        return ""
-    return error.message.strip()

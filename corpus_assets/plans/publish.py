@@ -126,7 +126,8 @@ def _write_shards(build: Build, pairs: list[Pair], folder: Path) -> list[dataset
     made = build.engine.sort_reduce(
         rows, Task(f"{_STAGES}.place_rows:as_shard"), dest, bucket="out_shard", keys=("row",)
     )
-    shutil.rmtree(steps, ignore_errors=True)  # without one raw document there are no steps
+    if steps.exists():  # without one raw document there are no steps
+        shutil.rmtree(steps)
     if made.shards:
         return list(made.shards)
     empty = corpus_shard.write_shard(0, dest.path(0), [], corpus_shard.SCHEMA, row_group_bytes=config.row_group_bytes)
