@@ -64,8 +64,8 @@ def prepare_environment(layout: Layout) -> None:
     if not os.environ.get("DAGSTER_HOME"):  # an empty value counts as unset, too
         if not (PROJECT / "dagster.yaml").is_file():
             raise ConfigError(
-                f"{PROJECT}: there is no dagster.yaml; install the project from its checkout (pip install -e .), or set "
-                "DAGSTER_HOME to a folder with one"
+                f"{PROJECT}: there is no dagster.yaml; install the project from its checkout (pip install -e .), or "
+                "set DAGSTER_HOME to a folder with one"
             )
         os.environ["DAGSTER_HOME"] = str(PROJECT)
     layout.root.mkdir(parents=True, exist_ok=True)
