@@ -15,6 +15,7 @@ from corpus_assets.plans.publish import publish
 from corpus_assets.scrubbed_docs import scrubbed_docs
 from corpus_assets.stages import place_rows
 from formats.corpus_shard import SCHEMA
+from formats.evidence import LINEAGE
 from formats.naming import VersionKey
 from resources.engine import EngineResource
 from resources.store import Store
@@ -25,7 +26,13 @@ _DEPS = [  # every asset whose rows are read: what does not show in the texts (l
     dg.AssetDep("corpus_config"),
 ]
 LINEAGE_ROWS = 100
-_COLUMNS = dg.TableSchema(columns=[dg.TableColumn(field.name, str(field.type)) for field in SCHEMA])
+
+
+def _columns(schema: pa.Schema) -> dg.TableSchema:
+    return dg.TableSchema(columns=[dg.TableColumn(field.name, str(field.type)) for field in schema])
+
+
+_COLUMNS, _LINEAGE_COLUMNS = _columns(SCHEMA), _columns(LINEAGE)
 
 _LINEAGE = dg.TableColumnLineage(
     {
@@ -100,4 +107,4 @@ def _as_table(lineage: pa.Table) -> dg.TableMetadataValue:
         dg.TableRecord({name: value.hex() if isinstance(value, bytes) else value for name, value in row.items()})
         for row in lineage.slice(0, LINEAGE_ROWS).to_pylist()
     ]
-    return dg.MetadataValue.table(records)
+    return dg.MetadataValue.table(records, schema=_LINEAGE_COLUMNS)  # Dagster takes no empty table without its columns
