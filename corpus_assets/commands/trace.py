@@ -164,7 +164,6 @@ def _holdings_words(result: Holdings) -> Iterator[str]:
             yield f"  {shard.shard}  {plural(shard.rows, 'row')} of {shard.source_id} ({shard.license_spdx})"
         for reason, n in holding.dropped.items():
             yield f"  dropped: {n:,} {reason}"
-        for source, n in holding.rejects.items():
-            if n:
-                yield f"  rejected: {plural(n, 'record')} of {source}"
+        for source, reasons in holding.rejects.items():
+            yield from (f"  rejected: {plural(n, 'record')} of {source}, {reason}" for reason, n in reasons.items())
     yield from _ending(result, result.asked)

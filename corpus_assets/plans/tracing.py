@@ -210,6 +210,16 @@ class _Tracer:
                 self._result.more += 1
         if row is None:
             self._result.rejects.extend(self._rejects(target.words))
+            self._hint(target)
+
+    def _hint(self, target: Target) -> None:
+        """What numbers a source's documents have, to who asked for another one."""
+        if target.source in self._version.counts["sources"]:
+            last = self._version.counts["sources"][target.source]["documents"] - 1
+            held = f"documents 0 to {last}" if last >= 0 else "no documents"
+            self._result.notes.append(
+                f"{self._version.key}: {target.source} has {held}; rejects are found by their url"
+            )
 
     def _with_url(self, url: str) -> Iterator[dict[str, Any]]:
         for batch in self._rows.where(*evidence_lookup.equal_to(url)):

@@ -5,6 +5,8 @@ was dropped. A source is answered from lineage and counts alone; URLs stream by,
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import compress, islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +20,7 @@ from formats.naming import VersionKey
 from formats.reasons import Reason
 
 _COLUMNS = ("url", "source_id", "verdict", "shard")
-_BATCH_URLS = 4096
+_BATCH_REJECTS = 4096
 
 
 @dataclass(frozen=True)
@@ -33,18 +35,14 @@ class ShardCount:
 
 @dataclass
 class Holding:
-    """What one version holds of what was asked for: documents = kept + dropped; rejects by source."""
+    """What one version holds of what was asked for: documents = kept + dropped; rejects by source and reason."""
 
     version: str
     shards: list[ShardCount] = field(default_factory=list)
     documents: int = 0
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
-    rejects: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def found(self) -> bool:
-        return self.documents > 0 or any(self.rejects.values())
+    rejects: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -60,26 +58,26 @@ class Holdings:
     def found(self) -> bool:
         return bool(self.versions)
 
-    def add(self, holding: Holding, searched: str) -> None:
+    def add(self, holding: Holding, searched: str, *, found: bool) -> None:
         self.searched.append(f"{holding.version}: {searched}")
-        if holding.found:
+        if found:
             self.versions.append(holding)
 
 
 def of_source(layout: Layout, source: str, keys: Iterable[VersionKey]) -> Holdings:
-    """What each version holds of a source of the ledger."""
+    """What each version holds of a source of the ledger; a version that has the source may hold nothing of it."""
     result = Holdings(f"source {source}")
     for key in keys:
         version = open_published(layout, key)
         counts = version.counts["sources"].get(source)
         holding = Holding(str(key))
-        if counts:
+        if counts is not None:
             verdicts = Counter(counts["verdicts"])
             holding.documents, holding.kept = verdicts.total(), verdicts.pop(Reason.KEPT.value, 0)
             holding.dropped = dict(sorted(verdicts.items()))
-            holding.rejects = {source: sum(counts["rejects"].values())}
+            holding.rejects = {source: dict(counts["rejects"])}
             holding.shards = list(_lineage(version, source))
-        result.add(holding, f"sources {', '.join(version.counts['sources'])}")
+        result.add(holding, f"sources {', '.join(version.counts['sources'])}", found=counts is not None)
     return result
 
 
@@ -115,7 +113,8 @@ def _of_urls(layout: Layout, asked: str, wanted: tuple[Mask, MayHold], keys: Ite
             for (shard, source), n in sorted(of_shard.items())
         ]
         holding.rejects = dict(_rejects(version, mask, result))
-        result.add(holding, f"{rows.rows:,} documents and the rejected records")
+        found = holding.documents > 0 or bool(holding.rejects)
+        result.add(holding, f"{rows.rows:,} documents and the rejected records", found=found)
     return result
 
 
@@ -125,7 +124,7 @@ def _lineage(version: PublishedVersion, source: str) -> Iterator[ShardCount]:
             yield ShardCount(_shard_name(version, row["shard"]), source, row["license_spdx"], row["rows"])
 
 
-def _rejects(version: PublishedVersion, mask: Mask, result: Holdings) -> Iterator[tuple[str, int]]:
+def _rejects(version: PublishedVersion, mask: Mask, result: Holdings) -> Iterator[tuple[str, dict[str, int]]]:
     for source, counts in version.counts["sources"].items():
         if not counts["rejects"]:
             continue
@@ -133,19 +132,17 @@ def _rejects(version: PublishedVersion, mask: Mask, result: Holdings) -> Iterato
         if raw is None:
             result.notes.append(f"{version.key}: the raw set of {source} is gone, so its rejects were not searched")
             continue
-        urls: list[str] = []
-        found = 0
-        for reject in raw_set.read_rejects(raw):
-            urls.append(reject["url"])
-            if len(urls) == _BATCH_URLS:
-                found, urls = found + _count(mask, urls), []
-        found += _count(mask, urls)
+        found: Counter[str] = Counter()
+        for rejects in _batches(raw_set.read_rejects(raw)):
+            wanted = mask(pa.array([reject["url"] for reject in rejects], pa.large_string())).to_pylist()
+            found.update(reject["reason"] for reject in compress(rejects, wanted))
         if found:
-            yield source, found
+            yield source, dict(sorted(found.items()))
 
 
-def _count(mask: Mask, urls: list[str]) -> int:
-    return pc.sum(mask(pa.array(urls, pa.large_string()))).as_py() or 0
+def _batches(rejects: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    while batch := list(islice(rejects, _BATCH_REJECTS)):
+        yield batch
 
 
 def _shard_name(version: PublishedVersion, shard: int) -> str:

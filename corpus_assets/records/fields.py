@@ -19,18 +19,22 @@ class FieldReader:
         self._fields = row.fields
         self._licenses = _accepted_licenses(row.license_spdx)
 
+    def url(self, value: Mapping[str, Any]) -> str | None:
+        """The url that the record's own field holds; None where no field is mapped or it holds none."""
+        found = field(value, self._fields.url) if self._fields.url is not None else None
+        return found if isinstance(found, str) and found else None
+
     def read(self, value: Mapping[str, Any], place: str, position: int) -> Record | Reject:
-        """`place` is the url of the record where no field holds one, and of the reject."""
+        """`place` is the url of the record, or of its reject, where no field holds one."""
+        own_url, crawl_date = self.url(value), None
+        place = own_url or place
         text = field(value, self._fields.text)
         if text is _MISSING or text is None:
             return Reject(place, position, RejectReason.NO_TEXT_FIELD)
         if not isinstance(text, str):
             return Reject(place, position, RejectReason.TEXT_NOT_A_STRING)
-        url, crawl_date = place, None
-        if self._fields.url is not None:
-            url = field(value, self._fields.url)
-            if not isinstance(url, str) or not url:
-                return Reject(place, position, RejectReason.NO_URL_FIELD)
+        if self._fields.url is not None and own_url is None:
+            return Reject(place, position, RejectReason.NO_URL_FIELD)
         if self._fields.date is not None:
             found = field(value, self._fields.date)
             crawl_date = utc_second(found)
@@ -42,7 +46,7 @@ class FieldReader:
                 return Reject(place, position, RejectReason.LICENSE_MISSING)
             if _plain(found) not in self._licenses:
                 return Reject(place, position, RejectReason.LICENSE_MISMATCH)
-        return Record(url, position, text, crawl_date=crawl_date)
+        return Record(place, position, text, crawl_date=crawl_date)
 
 
 def field(value: Any, path: str) -> Any:

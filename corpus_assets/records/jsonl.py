@@ -9,11 +9,11 @@ from corpus_assets.records.fields import FieldReader
 from corpus_assets.records.record import Limits, Record, Reject, RejectReason
 from formats.compressed import Decompressed
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 
 
 def read_jsonl(stream: Decompressed, url: str, fields: FieldReader, limits: Limits) -> Iterator[Record | Reject]:
-    """The records of one stream, in order; `url#<line>` names each."""
+    """The records of one stream, in order; its url field, else `url#<line>`, names each."""
     for number, line in enumerate(stream.lines(limits.max_record_bytes)):
         place = f"{url}#{number}"
         if line is None:

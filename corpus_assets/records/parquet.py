@@ -1,6 +1,10 @@
-"""Parquet: one record a row, named `url#<row>`, rows counted from 0. Only the mapped columns are read."""
+"""Parquet: one record a row, named by its url column, else `url#<row>`, rows counted from 0. Only the mapped columns
+are read.
+"""
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ from corpus_assets.records.record import Limits, Record, Reject, RejectReason, T
 from formats.errors import CorruptDataError, SchemaMismatchError
 from formats.ledger import FieldMapping
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 _BATCH_ROWS = 256
 _TODO = "fetch the file again, or correct the row's files and fields in the ledger"
 
@@ -32,8 +36,8 @@ def read_parquet(
             for batch in file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False):
                 for value in _rows(batch):
                     place = f"{url}#{row}"
-                    if isinstance(value, UnicodeDecodeError):
-                        yield Reject(place, row, RejectReason.INVALID_UTF8)
+                    if isinstance(value, _NotUtf8):
+                        yield Reject(fields.url(value.columns) or place, row, RejectReason.INVALID_UTF8)
                     else:
                         yield fields.read(value, place, row)
                     row += 1
@@ -70,8 +74,15 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
+@dataclass(frozen=True)
+class _NotUtf8:
+    """A row that holds bytes that are not UTF-8; `columns` are those that could be read."""
+
+    columns: dict[str, Any]
+
+
 def _rows(batch: pa.RecordBatch) -> list[Any]:
-    """Each row as a dict, or the UnicodeDecodeError of a row that holds bytes that are not UTF-8."""
+    """Each row as a dict, or as _NotUtf8."""
     try:
         return batch.to_pylist()
     except UnicodeDecodeError:
@@ -79,7 +90,8 @@ def _rows(batch: pa.RecordBatch) -> list[Any]:
 
 
 def _row(batch: pa.RecordBatch) -> Any:
-    try:
-        return batch.to_pylist()[0]
-    except UnicodeDecodeError as error:
-        return error
+    columns = {}
+    for name in batch.schema.names:
+        with suppress(UnicodeDecodeError):
+            columns[name] = batch.column(name)[0].as_py()
+    return columns if len(columns) == batch.num_columns else _NotUtf8(columns)

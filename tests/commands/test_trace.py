@@ -86,7 +86,9 @@ def test_the_way_back_lists_shards(layout, capsys):
     assert run(layout, "--domain", "sub.example.org", "--version", "tiny.v1") == 0
     assert "tiny.v1  1 document, 0 kept" in capsys.readouterr().out
     assert run(layout, "--prefix", "fables.jsonl", "--version", "tiny.v1", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["versions"][0]["rejects"] == {"fables": 1}
+    assert json.loads(capsys.readouterr().out)["versions"][0]["rejects"] == {"fables": {"broken_json": 1}}
+    assert run(layout, "--source", "fables", "--version", "tiny.v1") == 0
+    assert "rejected: 1 record of fables, broken_json" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["a", "--version", "tiny.v9"], ["a", "--version", "tiny"], ["--domain", "a/b"]])

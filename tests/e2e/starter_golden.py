@@ -23,9 +23,9 @@ RECORDS = {"fables": 30, "handbook": 26, "letters": 47, "notes": 54, "snippets":
 KEPT = {"fables": 30, "handbook": 19, "letters": 43, "notes": 50, "snippets": 28, "web": 22}
 
 REJECTED = {
-    "../inputs/letters.jsonl#7": "no_text_field",
-    "../inputs/letters.jsonl#19": "bad_date",
-    "../inputs/letters.jsonl#30": "license_mismatch",
+    "https://letters.example.org/lost/1": "no_text_field",
+    "https://letters.example.org/en/4": "bad_date",
+    "https://letters.example.org/en/5": "license_mismatch",
     "../inputs/web.warc.gz#0": "not_a_response",  # the record that describes the file
     "https://harrowferry.example/arrive.html": "not_a_response",  # its request; the page itself is a document
     "https://harrowferry.example/steam-engine.html": "http_status_not_200",

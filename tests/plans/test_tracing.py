@@ -125,6 +125,39 @@ def test_a_rejected_record_is_found_by_its_url(layout):
     assert (layout.root / reject.rejects_file).exists()
 
 
+def test_who_asks_for_a_number_that_a_source_does_not_have_hears_which_it_has(layout):
+    assert trace(layout, "fables:5", [V1]).notes == [
+        "tiny.v1: fables has documents 0 to 4; rejects are found by their url"
+    ]
+    for words in ("fables:4", "nobody:0", "fables.jsonl#3"):
+        assert trace(layout, words, [V1]).notes == []
+
+
+def test_a_source_without_a_document_is_found_and_holds_none(tmp_path):
+    lines = {
+        "fables": tiny_corpus.FABLES,
+        "web": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}, b"{"],
+    }
+    layout = tiny_corpus.write_inputs(tmp_path, lines)
+    tiny_corpus.build(layout, V1)
+    result = tracing_back.of_source(layout, "web", [V1])
+    (held,) = result.versions
+    assert (result.found, held.documents, held.kept, held.shards, held.dropped) == (True, 0, 0, [], {})
+    assert held.rejects == {"web": {"broken_json": 1, "no_text_field": 2}}
+    (reject,) = trace(layout, "https://a.example/2", [V1]).rejects
+    assert (reject.reason, reject.position) == ("no_text_field", 1)
+    assert trace(layout, "web:0", [V1]).notes == ["tiny.v1: web has no documents; rejects are found by their url"]
+    (host,) = tracing_back.of_domain_name(layout, "a.example", [V1]).versions
+    assert (host.documents, host.rejects) == (0, {"web": {"no_text_field": 2}})
+
+
+def test_a_source_of_nothing_at_all_is_found(tmp_path):
+    layout = tiny_corpus.write_inputs(tmp_path, {"fables": tiny_corpus.FABLES, "web": []})
+    tiny_corpus.build(layout, V1)
+    (held,) = tracing_back.of_source(layout, "web", [V1]).versions
+    assert (held.documents, held.rejects) == (0, {"web": {}})
+
+
 @pytest.mark.parametrize("words", ["fables:5", "nobody:0", "fables:00", "https://example.org/", "", "fables.jsonl"])
 def test_what_is_not_there_is_not_found_and_what_was_searched_is_said(layout, words):
     found = trace(layout, words, [V1, V2])
@@ -204,7 +237,7 @@ def test_a_source_leads_to_its_shards_with_all_its_fates(layout):
     assert [(shard.shard, shard.rows, shard.license_spdx) for shard in held.shards] == [
         ("corpus/tiny/v1/shard-00000-of-00002.parquet", 2, "CC0-1.0")
     ]
-    assert (held.documents, held.kept, held.rejects) == (5, 2, {"fables": 1})
+    assert (held.documents, held.kept, held.rejects) == (5, 2, {"fables": {"broken_json": 1}})
     assert held.dropped == {"contaminated": 1, "exact_duplicate": 1, "too_few_words": 1}
     assert not tracing_back.of_source(layout, "nobody", [V1]).found
 
@@ -219,7 +252,7 @@ def test_a_domain_counts_hosts_at_and_below_it_and_a_prefix_urls(layout):
     (prefix,) = tracing_back.of_prefix(layout, "owl", [V1]).versions
     assert (prefix.documents, prefix.kept) == (2, 1)
     (rejects,) = tracing_back.of_prefix(layout, "fables.jsonl#", [V1]).versions
-    assert (rejects.documents, rejects.rejects) == (0, {"fables": 1})
+    assert (rejects.documents, rejects.rejects) == (0, {"fables": {"broken_json": 1}})
     assert not tracing_back.of_domain_name(layout, "ample.org", [V1]).found
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus_assets.records.fields import utc_second
-from corpus_assets.records.record import Limits, Record
+from corpus_assets.records.record import Limits, Record, Reject
 from formats.errors import CorruptDataError
 from tests.records.helpers import mapping, read, records, rejects
 
@@ -119,6 +119,24 @@ def test_a_mapped_url_has_to_be_there(tmp_path, value, reason):
     path = tmp_path / "f"
     path.write_bytes(lines({"text": "t", **value}))
     assert rejects(read(path, "jsonl", fields=mapping(url="url"))) == ([(0, reason)] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({}, "no_text_field"),
+        ({"text": 5}, "text_not_a_string"),
+        ({"text": "t", "d": "2024-13-01"}, "bad_date"),
+        ({"text": "t"}, "license_missing"),
+        ({"text": "t", "l": "proprietary"}, "license_mismatch"),
+    ],
+)
+def test_a_reject_is_named_by_its_own_url_where_it_has_one(tmp_path, value, reason):
+    path = tmp_path / "f"
+    path.write_bytes(lines({**value, "url": "http://a.example/"}, value, {**value, "url": ""}))
+    found = read(path, "jsonl", "t.jsonl", fields=mapping(url="url", date="d", license="l"))
+    assert found[0] == Reject("http://a.example/", 0, reason)
+    assert [one.url for one in found[1:]] == ["t.jsonl#1", "t.jsonl#2"]
 
 
 @pytest.mark.parametrize(

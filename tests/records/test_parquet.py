@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus_assets.records.record import Limits, Record
+from corpus_assets.records.record import Limits, Record, Reject
 from formats.compressed import Budget
 from formats.errors import CorruptDataError, SchemaMismatchError
 from tests import faults
@@ -46,6 +46,17 @@ def test_a_row_that_is_not_utf8_is_a_reject_between_its_neighbours(tmp_path):
     found = read(tmp_path / "f", "parquet")
     assert rejects(found) == [(1, "invalid_utf8")]
     assert [record.content for record in records(found)] == ["before", "after"]
+
+
+def test_a_reject_is_named_by_its_own_url_where_that_can_be_read(tmp_path):
+    text = pa.array([b"\xff\xfe", b"\xff\xfe", None], pa.binary()).view(pa.string())
+    url = pa.array([b"http://a.example/", b"\xff", b"http://c.example/"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"text": text, "url": url}), tmp_path / "f")
+    assert read(tmp_path / "f", "parquet", "t.parquet", fields=mapping(url="url")) == [
+        Reject("http://a.example/", 0, "invalid_utf8"),
+        Reject("t.parquet#1", 1, "invalid_utf8"),
+        Reject("http://c.example/", 2, "no_text_field"),
+    ]
 
 
 @pytest.mark.parametrize(
