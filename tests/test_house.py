@@ -131,15 +131,37 @@ def test_a_stage_whose_source_changed_has_another_code_version():
     """After a change: raise the CODE_VERSION of each stage named here, then python -m tests.golden.stage_sources."""
     golden = json.loads(stage_sources.GOLDEN.read_text("utf-8"))
     now = stage_sources.of_today()
-    stale = [
-        stage
-        for stage, one in now.items()
-        if stage in golden
-        and golden[stage]["sources"] != one["sources"]
-        and golden[stage]["code_version"] == one["code_version"]
-    ]
+    stale = stage_sources.unsaid(golden, now)
     assert not stale, f"changed without a new CODE_VERSION: {', '.join(stale)}"
     assert now == golden, "stages came, went or have a new version: python -m tests.golden.stage_sources"
+
+
+def golden_with(path: Path, **changes: str) -> Path:
+    """The golden file as it would be today, but for the first stage."""
+    now = stage_sources.of_today()
+    first = min(now)
+    path.write_text(json.dumps({**now, first: {**now[first], **changes}}), "utf-8")
+    return path
+
+
+def test_the_golden_sources_are_not_written_over_a_code_version_that_was_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = golden_with(tmp_path / "golden.json", sources="0" * 64)
+    before = golden.read_bytes()
+    assert stage_sources.main([], golden) == 1
+    assert golden.read_bytes() == before
+    assert f"changed without a new CODE_VERSION, nothing written: {min(json.loads(before))}" in capsys.readouterr().err
+    assert stage_sources.main(["--released"], golden) == 2
+    assert golden.read_bytes() == before
+    assert stage_sources.main(["--unreleased"], golden) == 0
+    assert json.loads(golden.read_text("utf-8")) == stage_sources.of_today()
+
+
+def test_the_golden_sources_are_written_once_the_code_version_is_another(tmp_path: Path) -> None:
+    golden = golden_with(tmp_path / "golden.json", sources="0" * 64, code_version="'0'")
+    assert stage_sources.main([], golden) == 0
+    assert json.loads(golden.read_text("utf-8")) == stage_sources.of_today()
 
 
 def test_constraints_pin_what_the_project_needs():

@@ -1,13 +1,13 @@
 """Stage outputs by identity: what a stage would compute again is taken from `corpus/work`, also across versions.
 
 An identity is the hash of everything that can change a byte: the stage's code version, its slice of the config, the
-digests of its inputs and models, and the versions of the libraries it names.
+digests of its inputs and models, the versions of the libraries it names, and the columns it writes.
 """
 
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
@@ -29,13 +29,16 @@ def library_version(name: str) -> str:
 
 @dataclass(frozen=True)
 class Identity:
-    """What one stage output is made of; `digest` names its folder."""
+    """What one stage output is made of; `digest` names its folder. `columns` are those of the output; None for what is
+    no table.
+    """
 
     stage: str
     code_version: str
     settings: Mapping[str, Any]
     inputs: Mapping[str, str]
     libraries: Mapping[str, str]
+    columns: Any = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +47,7 @@ class Identity:
             "settings": dict(self.settings),
             "inputs": dict(self.inputs),
             "libraries": dict(self.libraries),
+            "columns": self.columns,
         }
 
     @cached_property
@@ -65,13 +69,22 @@ def identity(
 
 @dataclass(frozen=True)
 class Output:
-    """One stage output: what it is, and how it would be made. Nothing is read or written until it is asked for."""
+    """One stage output: what it is, and how it would be made. Nothing is read or written until it is asked for.
+
+    The schema becomes part of the identity here, so that no plan can forget it.
+    """
 
     layout: Layout
     identity: Identity
     schema: pa.Schema
     maker: Callable[[Path], Dataset]
     belongs_to: str
+
+    def __post_init__(self) -> None:
+        # Metadata is written into the files, so it counts as the columns do.
+        metadata = {key.decode(): value.decode() for key, value in (self.schema.metadata or {}).items()}
+        columns = {"schema": dataset.schema_as_json(self.schema), "metadata": metadata}
+        object.__setattr__(self, "identity", replace(self.identity, columns=columns))
 
     @property
     def folder(self) -> Path:

@@ -1,6 +1,11 @@
 """Digests of what each stage's code is, so that a change without a new code version is noticed.
 
-python -m tests.golden.stage_sources      remakes stage_sources.json, after the code versions were raised
+python -m tests.golden.stage_sources                  remakes stage_sources.json, after the code versions were raised
+python -m tests.golden.stage_sources --unreleased     also where a code version was not raised
+
+Without the flag nothing is written while a stage's code differs from the golden one under the same code version: its
+stored outputs would be taken for those of the new code. The flag is for a change that leaves every byte of the output
+as it was (a name, an annotation), and, while nothing is released, for outputs that nobody has.
 
 A stage's code is the syntax tree of its file and of every file of stages, kernels and records it imports, without
 docstrings and comments.
@@ -9,6 +14,7 @@ docstrings and comments.
 import ast
 import hashlib
 import json
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,5 +89,30 @@ def of_today() -> dict[str, dict[str, str]]:
     return found
 
 
+def unsaid(golden: dict[str, dict[str, str]], now: dict[str, dict[str, str]]) -> list[str]:
+    """The stages whose code changed since the golden file and whose code version did not."""
+    return [
+        stage
+        for stage, one in now.items()
+        if stage in golden
+        and golden[stage]["sources"] != one["sources"]
+        and golden[stage]["code_version"] == one["code_version"]
+    ]
+
+
+def main(arguments: list[str], golden: Path = GOLDEN) -> int:
+    """Write `golden` anew; 1, with nothing written, when a code version has to be raised first."""
+    if arguments not in ([], ["--unreleased"]):
+        print("usage: python -m tests.golden.stage_sources [--unreleased]", file=sys.stderr)
+        return 2
+    now = of_today()
+    stale = unsaid(json.loads(golden.read_text("utf-8")), now) if golden.exists() else []
+    if stale and not arguments:
+        print(f"changed without a new CODE_VERSION, nothing written: {', '.join(stale)}", file=sys.stderr)
+        return 1
+    golden.write_text(json.dumps(now, indent=2, sort_keys=True) + "\n", "utf-8")
+    return 0
+
+
 if __name__ == "__main__":
-    GOLDEN.write_text(json.dumps(of_today(), indent=2, sort_keys=True) + "\n", "utf-8")
+    sys.exit(main(sys.argv[1:]))

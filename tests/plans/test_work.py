@@ -27,9 +27,10 @@ def write(folder: Path, rows: int = 3) -> Dataset:
 
 
 def output(root: Path, maker: Any = write, **changes: Any) -> Output:
+    schema = changes.pop("schema", SCHEMA)
     parts = {"settings": SETTINGS, "inputs": {"documents": "d" * 64}, "libraries": ("pyarrow",), **changes}
     ident = identity(parts.pop("stage", "doc_signals"), parts.pop("code_version", "1"), **parts)
-    return Output(Layout(root), ident, SCHEMA, maker, "web@tiny.v1")
+    return Output(Layout(root), ident, schema, maker, "web@tiny.v1")
 
 
 def test_an_output_is_made_once_and_read_back(tmp_path: Path) -> None:
@@ -51,10 +52,28 @@ def test_an_output_is_made_once_and_read_back(tmp_path: Path) -> None:
         {"inputs": {"documents": "e" * 64}},
         {"inputs": {"signals": "d" * 64}},
         {"libraries": ("pyarrow", "numpy")},
+        {"schema": SCHEMA.append(pa.field("n", pa.int64()))},
+        {"schema": pa.schema([SCHEMA.field(0).with_name("rank")])},
+        {"schema": pa.schema([SCHEMA.field(0).with_type(pa.int32())])},
+        {"schema": pa.schema([SCHEMA.field(0).with_nullable(True)])},
+        {"schema": SCHEMA.with_metadata({"version": "2"})},
     ],
 )
 def test_whatever_can_change_a_byte_gives_another_identity(tmp_path: Path, change: dict[str, Any]) -> None:
     assert output(tmp_path, **change).identity.digest != output(tmp_path).identity.digest
+
+
+def test_another_schema_is_another_output_and_not_a_stored_one_that_is_refused(tmp_path: Path) -> None:
+    """A column more in a stage's table makes its next build write that table, though the old one lies there."""
+    output(tmp_path).make()
+    wider = pa.schema([*SCHEMA, pa.field("n", pa.int64())])
+
+    def make(folder: Path) -> Dataset:
+        batch = pa.record_batch([pa.array([7]), pa.array([8])], schema=wider)
+        path = folder / "part-00000.parquet"
+        return Dataset(wider, (dataset.write_shard(0, path, [batch], wider, row_group_bytes=1 << 20),))
+
+    assert dataset.read_table(output(tmp_path, make, schema=wider).make()).to_pylist() == [{"k": 7, "n": 8}]
 
 
 def test_the_order_of_settings_and_libraries_is_no_part_of_an_identity(tmp_path: Path) -> None:
@@ -129,8 +148,10 @@ def test_a_broken_manifest_is_named_and_never_made_over(tmp_path: Path, damage: 
 def test_a_missing_manifest_and_other_columns_are_named(tmp_path: Path) -> None:
     made = output(tmp_path)
     made.make()
+    manifest = made.folder / dataset.MANIFEST
+    manifest.write_bytes(manifest.read_bytes().replace(b'"k"', b'"id"'))
     with pytest.raises(SchemaMismatchError, match="schema"):
-        Output(made.layout, made.identity, pa.schema([pa.field("id", pa.string())]), write, "web@tiny.v1").open()
+        output(tmp_path).open()
     (made.folder / dataset.MANIFEST).unlink()
     with pytest.raises(CorruptDataError, match="manifest is missing"):
         output(tmp_path).open()
