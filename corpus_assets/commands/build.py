@@ -3,10 +3,12 @@
 import argparse
 import os
 import shutil
+import signal
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,14 +136,35 @@ class Builder:
 
         # The progress lines have the terminal; the instance keeps every event either way.
         level = "DEBUG" if self.verbose else "CRITICAL"
-        return self.job.execute_in_process(
-            instance=self.instance,
-            partition_key=partition,
-            asset_selection=[dg.AssetKey(name) for name in assets],
-            run_config={"loggers": {"console": {"config": {"log_level": level}}}},
-            tags=self.tags,
-            raise_on_error=False,
-        )
+        with _stopped_by_signals():
+            return self.job.execute_in_process(
+                instance=self.instance,
+                partition_key=partition,
+                asset_selection=[dg.AssetKey(name) for name in assets],
+                run_config={"loggers": {"console": {"config": {"log_level": level}}}},
+                tags=self.tags,
+                raise_on_error=False,
+            )
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Raises KeyboardInterrupt at the end when Ctrl-C or SIGTERM came in between: Dagster makes of it one failed step
+    among others, loses it between two steps, and DuckDB an error of its own. The wakeup pipe notes it under any handler.
+    """
+    reader, writer = os.pipe()
+    for end in (reader, writer):
+        os.set_blocking(end, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+        with open(reader, "rb", buffering=0) as pipe:
+            came = pipe.read() or b""
+        if {signal.SIGINT, signal.SIGTERM} & set(came):
+            raise KeyboardInterrupt
 
 
 class _StatusLine:

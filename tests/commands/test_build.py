@@ -11,6 +11,7 @@ import pytest
 from corpus_assets import cli
 from corpus_assets.commands import dead_runs
 from formats.layout import Layout
+from tests.assets import tiny
 
 HOLDER = """
 import sys, time
@@ -85,3 +86,38 @@ def test_a_version_that_is_none_stops_before_any_work(tmp_path, capsys, words, s
     assert cli.main(["--root", str(tmp_path), *words]) == cli.WRONG_USAGE
     assert said in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+STOPPED = """
+import os, signal, sys
+import {module}
+from corpus_assets import cli
+
+as_it_is = {module}.{function}
+
+def then_the_signal(*args, **options):
+    os.kill(os.getpid(), signal.{signal})
+    return as_it_is(*args, **options)
+
+{module}.{function} = then_the_signal
+sys.exit(cli.main(["--root", sys.argv[1], "build", "tiny.v1"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "name"),
+    [
+        ("corpus_assets.plans.pinned", "todays_value", "SIGINT"),  # inside a step
+        ("corpus_assets.plans.pinned", "todays_value", "SIGTERM"),
+        ("corpus_assets.alerts", "failed_checks", "SIGINT"),  # between two runs
+    ],
+)
+def test_ctrl_c_stops_the_whole_build_in_words(tmp_path, module, function, name):
+    layout = tiny.unbuilt(tmp_path)
+    program = STOPPED.format(module=module, function=function, signal=name)
+    words = [sys.executable, "-c", program, str(tmp_path)]
+    stopped = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert (stopped.returncode, stopped.stderr) == (130, "corpus: stopped; a rerun goes on from what is finished\n")
+    assert "FAILED" not in stopped.stdout
+    assert "tales" not in stopped.stdout
+    assert not list(layout.work("locks", "x").parent.glob("process-*"))
