@@ -195,19 +195,36 @@ def find(path: Path, source: str) -> dict[str, Any]:
 
     Raises ConfigError where the ledger has no such row, or two.
     """
+    found = [value for value in _values(path) if value.get("source_id") == source]
+    if wrong := not_one_row(path, source, len(found)):
+        raise ConfigError(wrong)
+    return found[0]
+
+
+def count_rows(path: Path) -> Counter[str]:
+    """How many rows each source has, right or wrong. Raises ConfigError where the file cannot be read."""
+    named = (value.get("source_id") for value in _values(path))
+    return Counter(source for source in named if isinstance(source, str))
+
+
+def not_one_row(path: Path, source: str, rows: int) -> str | None:
+    """What to do about a source that has `rows` rows; None when it has one."""
+    if rows == 1:
+        return None
+    todo = "leave one" if rows else f"add it with: corpus ledger add {source} …"
+    return f"{path.name}: {rows} rows of source {source}, expected 1; {todo}"
+
+
+def _values(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of the lines that hold one."""
     data, unreadable = _read_bytes(path)
     if unreadable:
         raise ConfigError(str(unreadable))
-    found = []
     for _, line in _lines(data):
         with suppress(_BadLine):
             value, _ = _parse(line)
-            if isinstance(value, dict) and value.get("source_id") == source:
-                found.append(value)
-    if len(found) != 1:
-        todo = "leave one" if found else f"add it with: corpus ledger add {source} …"
-        raise ConfigError(f"{path.name}: {len(found)} rows of source {source}, expected 1; {todo}")
-    return found[0]
+            if isinstance(value, dict):
+                yield value
 
 
 def append(path: Path, row: LedgerRow) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpus_assets.plans.pinned import load_version
+from corpus_assets.plans.pinned import Version, load_version
+from formats import ledger
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -74,9 +75,25 @@ def prepare_environment(layout: Layout) -> None:
     os.chdir(layout.root)
 
 
+def check_rows(layout: Layout, version: Version) -> None:
+    """Raises ConfigError that names every source without exactly one row in the ledger. A published version has its
+    rows in its evidence.
+    """
+    if layout.lock(version.key).exists():
+        return
+    rows = ledger.count_rows(layout.ledger)
+    wrong = [ledger.not_one_row(layout.ledger, source, rows[source]) for source in version.config.sources]
+    if found := [words for words in wrong if words]:
+        raise ConfigError("\n".join(found))
+
+
 def build(layout: Layout, key: VersionKey, *, verbose: bool = False) -> int:
     """Build one version with progress; stops after the first layer in which something failed."""
-    version = load_version(layout, key)  # a bad config stops here, before anything is loaded
+    version = load_version(layout, key)  # what a person has to mend stops here, before any work
+    check_rows(layout, version)
+    from resources.engine import EngineResource  # loads Dagster, which takes seconds
+
+    EngineResource().open(layout)
     prepare_environment(layout)
     warnings.filterwarnings("ignore", message=".*is currently in (beta|preview).*")
     import dagster as dg
@@ -150,7 +167,7 @@ class Builder:
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
     """Raises KeyboardInterrupt at the end when Ctrl-C or SIGTERM came in between: Dagster makes of it one failed step
-    among others, loses it between two steps, and DuckDB an error of its own. The wakeup pipe notes it under any handler.
+    among others or loses it between two steps, DuckDB makes an error of its own. The pipe notes it under any handler.
     """
     reader, writer = os.pipe()
     for end in (reader, writer):

@@ -1,5 +1,6 @@
 """`corpus build` before and around its runs: what stops it at once, and runs whose process died."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,7 +10,8 @@ import dagster as dg
 import pytest
 
 from corpus_assets import cli
-from corpus_assets.commands import dead_runs
+from corpus_assets.commands import build, dead_runs
+from corpus_assets.plans.pinned import load_version
 from formats.layout import Layout
 from tests.assets import tiny
 
@@ -86,6 +88,53 @@ def test_a_version_that_is_none_stops_before_any_work(tmp_path, capsys, words, s
     assert cli.main(["--root", str(tmp_path), *words]) == cli.WRONG_USAGE
     assert said in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "said"),
+    [
+        (["--workers", "0"], {}, "engine workers is 0; expected at least 1"),
+        (["--memory", "5"], {}, "memory '5' is no size; expected a number and a unit"),
+        (["--memory", "1KiB"], {}, "engine memory is 1024 bytes"),
+        ([], {"CORPUS_WORKERS": "abc"}, "CORPUS_WORKERS is 'abc'; expected a whole number of workers"),
+        ([], {"CORPUS_WORKERS": "0"}, "engine workers is 0"),
+        ([], {"CORPUS_MEMORY": "much"}, "memory 'much' is no size"),
+    ],
+)
+def test_settings_of_the_machine_that_are_wrong_stop_before_any_work(
+    tmp_path, capsys, monkeypatch, words, variables, said
+):
+    monkeypatch.setattr(build, "prepare_environment", lambda _: pytest.fail("a build began"))
+    for name in ("CORPUS_WORKERS", "CORPUS_MEMORY"):
+        monkeypatch.setenv(name, variables.get(name, ""))  # so that what --workers sets is undone
+        if name not in variables:
+            monkeypatch.delenv(name)
+    tiny.unbuilt(tmp_path)
+    assert cli.main(["--root", str(tmp_path), "build", "tiny.v1", *words]) == cli.WRONG_USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_every_source_without_its_one_row_is_named_before_any_work(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(build, "prepare_environment", lambda _: pytest.fail("a build began"))
+    layout = tiny.unbuilt(tmp_path)
+    tiny.write_config(layout, sources=[*tiny.SOURCES, "letters", "maps"])
+    row = json.dumps(tiny.ledger_row("web", license_spdx="MTI"))  # wrong, but a row: the checks of it have the words
+    with layout.ledger.open("a", encoding="utf-8") as file:
+        file.write(row + "\nno JSON\n")
+    assert cli.main(["--root", str(tmp_path), "build", "tiny.v1"]) == cli.WRONG_USAGE
+    assert capsys.readouterr().err.splitlines() == [
+        "corpus: LEDGER.jsonl: 0 rows of source letters, expected 1; add it with: corpus ledger add letters …",
+        "LEDGER.jsonl: 0 rows of source maps, expected 1; add it with: corpus ledger add maps …",
+        "LEDGER.jsonl: 2 rows of source web, expected 1; leave one",
+    ]
+
+
+def test_a_published_version_asks_nothing_of_the_ledger(tmp_path):
+    layout = tiny.unbuilt(tmp_path)
+    layout.lock(tiny.V1).parent.mkdir(parents=True)
+    layout.lock(tiny.V1).touch()
+    layout.ledger.unlink()
+    build.check_rows(layout, load_version(layout, tiny.V1))
 
 
 STOPPED = """
