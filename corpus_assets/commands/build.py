@@ -10,11 +10,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corpus_assets.commands import environment
 from corpus_assets.plans.pinned import Version, load_version
-from formats import ledger
+from formats import evidence, ledger
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -23,7 +23,6 @@ from resources.progress import heard_by
 if TYPE_CHECKING:
     import dagster as dg
 
-PROJECT = Path(__file__).resolve().parents[2]
 PAIR, VERSION = "pair", "version"
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (PAIR, ("ledger_entry",)),
@@ -57,24 +56,6 @@ def run(args: argparse.Namespace) -> int:
     return build(args.layout, key, verbose=args.verbose)
 
 
-def prepare_environment(layout: Layout) -> None:
-    """What the code location reads when it loads. Dagster's state lies with the artifacts: its paths are relative to
-    the working directory, so that each root has its own history.
-    """
-    os.environ["CORPUS_ROOT"] = str(layout.root)
-    if layout.cache_folder:
-        os.environ["CORPUS_CACHE"] = str(layout.cache_folder)
-    if not os.environ.get("DAGSTER_HOME"):  # an empty value counts as unset, too
-        if not (PROJECT / "dagster.yaml").is_file():
-            raise ConfigError(
-                f"{PROJECT}: there is no dagster.yaml; install the project from its checkout (pip install -e .), or "
-                "set DAGSTER_HOME to a folder with one"
-            )
-        os.environ["DAGSTER_HOME"] = str(PROJECT)
-    layout.root.mkdir(parents=True, exist_ok=True)
-    os.chdir(layout.root)
-
-
 def check_rows(layout: Layout, version: Version) -> None:
     """Raises ConfigError that names every source without exactly one row in the ledger. A published version has its
     rows in its evidence.
@@ -94,7 +75,7 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False) -> int:
     from resources.engine import EngineResource  # loads Dagster, which takes seconds
 
     EngineResource().open(layout)
-    prepare_environment(layout)
+    environment.prepare(layout)
     warnings.filterwarnings("ignore", message=".*is currently in (beta|preview).*")
     import dagster as dg
 
@@ -116,6 +97,7 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False) -> int:
                 print(words, file=sys.stderr)
                 return 1
     print(f"{key} is built, in {time.monotonic() - began:.1f} s: {layout.version(key)}")
+    print(f"what is in it, for people: {layout.evidence(key) / evidence.DATASHEET_HTML}")
     return 0
 
 

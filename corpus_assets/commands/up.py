@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from corpus_assets.commands.build import PROJECT, build, prepare_environment
+from corpus_assets.commands import environment
+from corpus_assets.commands.build import build
 from formats.errors import ConfigError
-from formats.layout import Layout
 from formats.naming import VersionKey
 
 HOST, PORT = "127.0.0.1", 3000
@@ -28,12 +28,14 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Does not return while the UI runs. Raises ConfigError when the port is taken, before a build begins."""
     check_port(args.host, args.port)
-    failed = 0 if args.build is None else build(args.layout, VersionKey.parse(args.build))
-    return failed or _become_the_ui(args.layout, args.host, args.port)
+    if args.build is None:
+        environment.prepare(args.layout)
+    elif failed := build(args.layout, VersionKey.parse(args.build)):
+        return failed
+    return _become_the_ui(args.host, args.port)
 
 
-def _become_the_ui(layout: Layout, host: str, port: int) -> NoReturn:
-    prepare_environment(layout)
+def _become_the_ui(host: str, port: int) -> NoReturn:
     beside_python = Path(sys.executable).with_name("dagster")
     dagster = str(beside_python) if beside_python.exists() else shutil.which("dagster")
     if not dagster:
@@ -41,7 +43,7 @@ def _become_the_ui(layout: Layout, host: str, port: int) -> NoReturn:
     # Dagster lets a sensor look at five runs a tick; a version of many sources has two runs a source.
     os.environ.setdefault("DAGSTER_RUN_STATUS_SENSOR_PROCESS_LIMIT", "100")
     print(f"The UI is at http://{host}:{port} (Ctrl-C ends it)", flush=True)
-    os.execv(dagster, [dagster, "dev", "-w", str(PROJECT / "workspace.yaml"), "-h", host, "-p", str(port)])
+    os.execv(dagster, [dagster, "dev", "-w", str(environment.PROJECT / "workspace.yaml"), "-h", host, "-p", str(port)])
 
 
 def check_port(host: str, port: int) -> None:

@@ -5,12 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from corpus_assets import cli
-from corpus_assets.commands import build, dead_runs
+from corpus_assets.commands import build, dead_runs, environment
 from corpus_assets.plans.pinned import load_version
 from formats.layout import Layout
 from tests.assets import tiny
@@ -104,7 +105,7 @@ def test_a_version_that_is_none_stops_before_any_work(tmp_path, capsys, words, s
 def test_settings_of_the_machine_that_are_wrong_stop_before_any_work(
     tmp_path, capsys, monkeypatch, words, variables, said
 ):
-    monkeypatch.setattr(build, "prepare_environment", lambda _: pytest.fail("a build began"))
+    monkeypatch.setattr(environment, "prepare", lambda _: pytest.fail("a build began"))
     for name in ("CORPUS_WORKERS", "CORPUS_MEMORY"):
         monkeypatch.setenv(name, variables.get(name, ""))  # so that what --workers sets is undone
         if name not in variables:
@@ -115,7 +116,7 @@ def test_settings_of_the_machine_that_are_wrong_stop_before_any_work(
 
 
 def test_every_source_without_its_one_row_is_named_before_any_work(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(build, "prepare_environment", lambda _: pytest.fail("a build began"))
+    monkeypatch.setattr(environment, "prepare", lambda _: pytest.fail("a build began"))
     layout = tiny.unbuilt(tmp_path)
     tiny.write_config(layout, sources=[*tiny.SOURCES, "letters", "maps"])
     row = json.dumps(tiny.ledger_row("web", license_spdx="MTI"))  # wrong, but a row: the checks of it have the words
@@ -157,8 +158,8 @@ sys.exit(cli.main(["--root", sys.argv[1], "build", "tiny.v1"]))
     ("module", "function", "name"),
     [
         ("corpus_assets.plans.pinned", "todays_value", "SIGINT"),  # inside a step
-        ("corpus_assets.plans.pinned", "todays_value", "SIGTERM"),
-        ("corpus_assets.alerts", "failed_checks", "SIGINT"),  # between two runs
+        pytest.param("corpus_assets.plans.pinned", "todays_value", "SIGTERM", marks=pytest.mark.slow),
+        pytest.param("corpus_assets.alerts", "failed_checks", "SIGINT", marks=pytest.mark.slow),  # between two runs
     ],
 )
 def test_ctrl_c_stops_the_whole_build_in_words(tmp_path, module, function, name):
@@ -170,3 +171,15 @@ def test_ctrl_c_stops_the_whole_build_in_words(tmp_path, module, function, name)
     assert "FAILED" not in stopped.stdout
     assert "tales" not in stopped.stdout
     assert not list(layout.work("locks", "x").parent.glob("process-*"))
+
+
+@pytest.mark.slow
+def test_a_build_says_where_the_shards_and_the_datasheet_are(tmp_path):
+    layout = tiny.unbuilt(tmp_path)
+    words = [sys.executable, "-m", "corpus_assets.cli", "--root", str(tmp_path), "build", "tiny.v1"]
+    built = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
+    *_, shards, datasheet = built.stdout.splitlines()
+    assert shards.endswith(f": {layout.version(tiny.V1)}")
+    path = datasheet.removeprefix("what is in it, for people: ")
+    assert "tiny.v1" in Path(path).read_text("utf-8")
+    assert path.endswith(".html")

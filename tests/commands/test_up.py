@@ -25,10 +25,7 @@ def layout(tmp_path: Path) -> Iterator[Layout]:
 
 def refused(capsys: pytest.CaptureFixture[str], layout: Layout, *words: str) -> str:
     """What `corpus` says as it exits with 2, with neither a build nor a UI begun."""
-    with (
-        mock.patch("corpus_assets.commands.build.prepare_environment", side_effect=AssertionError("a build began")),
-        mock.patch("corpus_assets.commands.up.prepare_environment", side_effect=AssertionError("the UI began")),
-    ):
+    with mock.patch("corpus_assets.commands.environment.prepare", side_effect=AssertionError("work began")):
         assert cli.main(["--root", str(layout.root), *words]) == cli.WRONG_USAGE
     said = capsys.readouterr()
     assert said.out == ""
