@@ -4,286 +4,139 @@ Everything is hashed again; rows stream by, one row group at a time.
 """
 
 import argparse
-import hashlib
 import json
+import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from corpus_assets.validation import tables
-from formats import corpus_manifest, corpus_shard, durable, evidence
+from corpus_assets.commands.verify_evidence import check_evidence
+from corpus_assets.commands.verify_report import Say, VerifyReport
+from corpus_assets.commands.verify_rows import check_manifest, check_shards
+from corpus_assets.plans.published_version import CONFIG_COPY, published_versions
+from formats import corpus_manifest, durable, evidence
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
-from formats.reasons import Reason
 
-MAX_PROBLEMS = 20
-"""Problems kept of one check; the rest are counted."""
-_Say = Callable[[str], None]
+_PIN = re.compile(rb"([0-9a-f]{64})(?:\n([0-9a-f]{64})  evidence)?\n?")
 
 
-@dataclass
-class Check:
-    """One thing that was looked at, and what was wrong with it."""
+@dataclass(frozen=True)
+class Pin:
+    """What a person kept elsewhere: the SHA-256 of the manifest and, perhaps, of the evidence's seal."""
 
-    name: str
-    says: str
-    problems: list[str] = field(default_factory=list)
-    num_problems: int = 0
+    manifest: str
+    evidence: str | None = None
 
-    @property
-    def ok(self) -> bool:
-        return self.num_problems == 0
+    @classmethod
+    def read(cls, path: Path) -> "Pin":
+        """Raises ConfigError for a file that is no pin."""
+        try:
+            found = _PIN.fullmatch(path.read_bytes())
+        except OSError as error:
+            raise ConfigError(f"--pin: {error}") from None
+        if not found:
+            raise ConfigError(
+                f"--pin: {path} is no pin; expected 64 hex digits and, on a second line, perhaps {_SECOND}"
+            )
+        return cls(found[1].decode(), found[2].decode() if found[2] else None)
 
-    def add(self, problem: object) -> None:
-        self.num_problems += 1
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(str(problem))
 
-    def as_json(self) -> dict[str, Any]:
-        return {"name": self.name, "ok": self.ok, "num_problems": self.num_problems, "problems": self.problems}
-
-
-@dataclass
-class VerifyReport:
-    """What was checked of a version. `notes` say what could not be checked, and are no failure."""
-
-    version: VersionKey
-    checks: list[Check] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def ok(self) -> bool:
-        return all(check.ok for check in self.checks)
-
-    def check(self, name: str, says: str) -> Check:
-        self.checks.append(Check(name, says))
-        return self.checks[-1]
-
-    def as_json(self) -> dict[str, Any]:
-        checks = [check.as_json() for check in self.checks]
-        return {"version": str(self.version), "ok": self.ok, "checks": checks, "notes": self.notes}
+_SECOND = "64 more, two spaces and the word evidence"
 
 
 def verify_version(
-    layout: Layout, key: VersionKey, pin: Path | None = None, *, say: _Say | None = None
+    layout: Layout,
+    key: VersionKey,
+    pin: Path | None = None,
+    *,
+    shards_only: bool = False,
+    deep: bool = False,
+    say: Say | None = None,
 ) -> VerifyReport:
-    """Check lock (against `pin` too), manifest, every shard's bytes and rows, and the sealed evidence.
+    """Check lock (against `pin` too), manifest, every shard's bytes and rows, and the evidence against all of them;
+    `shards_only` leaves the evidence out, `deep` also puts the texts through the rules again.
 
     Every check runs that can; a problem becomes part of the report. `say` hears what is being read. Raises ConfigError
-    for a version that does not exist and for a pin that is no lock.
+    for a version that does not exist and for a pin that is no pin.
     """
-    folder = layout.version(key)
+    folder, told = layout.version(key), layout.evidence(key)
     if not folder.is_dir() and not layout.lock(key).exists():
-        raise ConfigError(f"there is no version {key} below {layout.root}; corpus status lists those there are")
+        names = ", ".join(map(str, published_versions(layout))) or "none"
+        raise ConfigError(f"there is no version {key} below {layout.root}; published are: {names}")
+    if deep and shards_only:
+        raise ConfigError("--deep needs the evidence, which --shards-only leaves out; give one of them")
     report = VerifyReport(key)
-    _check_lock(layout, key, _pinned(pin), report)
-    manifest = _check_manifest(folder, key, report)
+    report.manifest = _digest(folder / corpus_manifest.NAME_ON_DISK)
+    report.seal = None if shards_only else _digest(told / evidence.SEAL)
+    _check_lock(layout, report, Pin.read(pin) if pin else None, shards_only)
+    manifest = check_manifest(folder, report)
     if manifest is None:
         return report
-    _check_shards(folder, manifest, report, say)
-    _check_evidence(layout.evidence(key), manifest, report, say)
+    published = check_shards(folder, manifest, report, say)
+    if shards_only:
+        report.notes.append("the evidence was left out: --shards-only")
+        return report
+    check_evidence(told, manifest, published, report, say)
+    if deep:
+        _check_texts(layout, report, say)
     return report
 
 
-def _pinned(pin: Path | None) -> str | None:
-    if pin is None:
-        return None
-    try:
-        return durable.read_lock(pin)
-    except (CorruptDataError, OSError) as error:
-        raise ConfigError(f"--pin: {error}") from None
+def _digest(path: Path) -> str | None:
+    return durable.sha256_of(path) if path.is_file() else None
 
 
-def _check_lock(layout: Layout, key: VersionKey, pinned: str | None, report: VerifyReport) -> None:
-    lock, folder = layout.lock(key), layout.version(key)
+def _check_lock(layout: Layout, report: VerifyReport, pin: Pin | None, shards_only: bool) -> None:
     check = report.check("lock", "the lock is the SHA-256 of the manifest")
-    path = folder / corpus_manifest.NAME_ON_DISK
+    path = layout.version(report.version) / corpus_manifest.NAME_ON_DISK
     try:
-        durable.check_lock(lock, path)
+        durable.check_lock(layout.lock(report.version), path)
     except CorruptDataError as error:
         check.add(error)
-    if pinned is not None:
-        check = report.check("pin", "the manifest is the one that was pinned")
-        found = durable.sha256_of(path) if path.exists() else "missing"
-        if found != pinned:
-            check.add(f"{path}: sha256 is {found}, expected {pinned} (the pin)")
-
-
-def _check_manifest(folder: Path, key: VersionKey, report: VerifyReport) -> dict[str, Any] | None:
-    """The manifest, or None when it cannot be used."""
-    check = report.check("manifest", "the manifest is whole and the folder holds its shards and nothing else")
-    try:
-        manifest = corpus_manifest.read(folder)
-    except CorruptDataError as error:
-        check.add(error)
-        return None
-    if (found := f"{manifest['dataset']}.{manifest['version']}") != str(key):
-        check.add(f"{folder}: the manifest is of {found}, expected {key}")
-    expected = {corpus_manifest.NAME_ON_DISK, *(shard["name"] for shard in manifest["shards"])}
-    for path in sorted(folder.iterdir()):
-        if path.name not in expected:
-            check.add(f"{path}: is not listed in the manifest; move it away, nothing else belongs here")
-    return manifest
-
-
-def _check_shards(folder: Path, manifest: dict[str, Any], report: VerifyReport, say: _Say | None) -> None:
-    hashes = report.check("shards", "every shard has the hash, the columns and the number of rows the manifest says")
-    rows = _Rows(report)
-    start = 0
-    for entry in manifest["shards"]:
-        if say:
-            say(entry["name"])
-        rows.index = start
-        try:
-            for batch in corpus_shard.read_shard(folder, entry):
-                rows.look_at(batch, folder / entry["name"])
-        except CorruptDataError as error:
-            hashes.add(error)
-        start += entry["rows"]
-    if not hashes.ok:
-        report.notes.append("rows of shards that could not be read were not checked")
-    elif rows.values.ok and rows.redactions != (counted := sum(manifest["pii"].values())):
-        rows.pii.add(f"{folder}: pii_redactions sum to {rows.redactions}, the manifest's pii to {counted}")
-
-
-class _Rows:
-    """What one row says about the others: state of fixed size, but for the rows that are not the first of their
-    cluster.
-    """
-
-    def __init__(self, report: VerifyReport) -> None:
-        self.values = report.check("values", "every column holds values that it may hold")
-        self.order = report.check("order", "ids ascend as bytes over the whole version, so each occurs once")
-        self.texts = report.check("texts", "sha256 and n_chars are those of the text")
-        self.splits = report.check("splits", "one val_permille explains every split")
-        self.clusters = report.check("clusters", "minhash_cluster is the first row of its cluster")
-        self.pii = report.check("pii", "redactions sum to the manifest's pii counts")
-        self.index, self.redactions = 0, 0
-        self.last_id: bytes | None = None
-        self.largest_val, self.smallest_train = -1, 1000
-        self.not_first: set[int] = set()
-
-    def look_at(self, batch: pa.RecordBatch, path: Path) -> None:
-        try:
-            tables.validate(batch, "corpus_shard", path)
-        except CorruptDataError as error:
-            self.values.add(error)
-        else:
-            self._order(batch.column("id"), path)
-            self._texts(batch, path)
-            self._splits(batch, path)
-            self._clusters(batch.column("minhash_cluster").to_numpy(), path)
-            self.redactions += pc.sum(batch.column("pii_redactions")).as_py() or 0
-        self.index += batch.num_rows
-
-    def _order(self, ids: pa.StringArray, path: Path) -> None:
-        for found in ids.cast(pa.binary()).to_pylist():
-            if self.last_id is not None and found <= self.last_id:
-                self.order.add(f"{path}: id {found.decode()} follows {self.last_id.decode()}")
-            self.last_id = found
-
-    def _texts(self, batch: pa.RecordBatch, path: Path) -> None:
-        texts, digests = batch.column("text").cast(pa.binary()).to_pylist(), batch.column("sha256").to_pylist()
-        for i, (text, digest) in enumerate(zip(texts, digests, strict=True)):
-            if hashlib.sha256(text).digest() != digest:
-                self.texts.add(f"{path}: row {batch.column('id')[i]}: sha256 is not that of its text")
-        n_chars = pc.utf8_length(batch.column("text")).to_numpy()
-        for i in np.flatnonzero(n_chars != batch.column("n_chars").to_numpy()).tolist():
-            found = batch.column("n_chars")[i]
-            self.texts.add(f"{path}: row {batch.column('id')[i]}: n_chars is {found}, its text has {n_chars[i]}")
-
-    def _splits(self, batch: pa.RecordBatch, path: Path) -> None:
-        permilles = corpus_shard.permilles(batch.column("sha256"))
-        is_val = pc.equal(batch.column("split"), "val").to_numpy(zero_copy_only=False)
-        self.largest_val = max(self.largest_val, int(permilles[is_val].max(initial=-1)))
-        self.smallest_train = min(self.smallest_train, int(permilles[~is_val].min(initial=1000)))
-        if self.largest_val >= self.smallest_train and self.splits.ok:
-            self.splits.add(
-                f"{path}: a val row has permille {self.largest_val}, a train row {self.smallest_train}; "
-                f"no val_permille gives both"
-            )
-
-    def _clusters(self, clusters: np.ndarray, path: Path) -> None:
-        own = np.arange(self.index, self.index + len(clusters))
-        for i in np.flatnonzero(clusters != own).tolist():
-            row, first = int(own[i]), int(clusters[i])
-            self.not_first.add(row)
-            if first > row or first in self.not_first:
-                self.clusters.add(f"{path}: row {row} has cluster {first}, which is no earlier first row of a cluster")
-
-
-def _check_evidence(folder: Path, manifest: dict[str, Any], report: VerifyReport, say: _Say | None) -> None:
-    """The sealed files, the values of the tables, and their sums against the manifest."""
-    if not (folder / evidence.SEAL).exists():
-        report.notes.append(f"{folder / evidence.SEAL} is missing, so the evidence was not checked")
+    if pin is None:
         return
-    check = report.check(
-        "evidence", "every sealed file is unchanged, its values are allowed, its sums are the manifest's"
-    )
-    try:
-        files = evidence.read_seal(folder)
-    except CorruptDataError as error:
-        check.add(error)
-        return
-    held = evidence.names_in(folder)
-    report.notes += [f"{folder / name} is not sealed, so it was not checked" for name in sorted(held - set(files))]
-    for name, entry in files.items():
-        if say:
-            say(name)
-        try:
-            evidence.verified(folder, name, entry)
-        except CorruptDataError as error:
-            check.add(error)
-    if check.ok:
-        for problem in _evidence_problems(folder, files, manifest):
-            check.add(problem)
+    check = report.check("pin", "manifest and, where it is pinned, evidence are those that were pinned")
+    seal = layout.evidence(report.version) / evidence.SEAL
+    pinned = [(path, report.manifest, pin.manifest)]
+    if pin.evidence and not shards_only:
+        pinned.append((seal, report.seal, pin.evidence))
+    for path, found, expected in pinned:
+        if found != expected:
+            check.add(f"{path}: sha256 is {found or 'missing'}, expected {expected} (the pin)")
 
 
-def _evidence_problems(folder: Path, files: dict[str, Any], manifest: dict[str, Any]) -> Iterator[str]:
-    verdicts: Counter[str] = Counter()
-    of_shard: Counter[int] = Counter()
-    for name in evidence.SCHEMAS:
-        if not evidence.table_names(name, files):
-            yield f"{folder}: table {name} is missing"
-            continue
-        try:
-            for batch in evidence.read(folder, name):
-                tables.validate(batch, name, folder / name)
-                if name == "documents":
-                    verdicts.update(batch.column("verdict").to_pylist())
-                elif name == "lineage":
-                    for shard, rows in zip(*(batch.column(c).to_pylist() for c in ("shard", "rows")), strict=True):
-                        of_shard[shard] += rows
-        except CorruptDataError as error:
-            yield str(error)
-            return
-    dedup = manifest["dedup"]
-    near = verdicts[Reason.NEAR_DUPLICATE] + verdicts[Reason.TRAIN_NEAR_VAL]
-    expected = {
-        "kept documents": (verdicts[Reason.KEPT], manifest["n_docs"]),
-        "exact duplicates": (verdicts[Reason.EXACT_DUPLICATE], dedup["exact_dropped"]),
-        "near duplicates": (near, dedup["near_dropped"]),
-        "contaminated documents": (verdicts[Reason.CONTAMINATED], dedup["decontaminated"]),
-        "documents in all": (
-            sum(verdicts.values()),
-            sum((manifest["n_docs"], *(dedup[d] for d in ("exact_dropped", "near_dropped", "decontaminated"))))
-            + sum(manifest["filters"].values()),
-        ),
+class _Sealed(Layout):
+    """A root whose versions have for a config the one they were published with."""
+
+    def config(self, key: VersionKey) -> Path:
+        return self.evidence(key) / CONFIG_COPY
+
+
+def _check_texts(layout: Layout, report: VerifyReport, say: Say | None) -> None:
+    """The audits of the texts. One that cannot be made fails, since it was asked for."""
+    from corpus_assets.plans import audit_text  # compiles kernels, which nothing else here needs
+
+    audits = {
+        "residual_pii": ("scrubbing the rows again finds nothing", audit_text.no_residual_pii),
+        "contamination": ("no row holds a protected item", audit_text.no_contamination),
+        "leakage": ("no train row is near a val row", audit_text.no_leakage),
     }
-    for what, (found, said) in expected.items():
-        if found != said:
-            yield f"{folder}: {what} are {found}, the manifest says {said}"
-    for i, entry in enumerate(manifest["shards"]):
-        if of_shard[i] != entry["rows"]:
-            yield f"{folder}: lineage of shard {i} has {of_shard[i]} rows, the manifest says {entry['rows']}"
+    for name, (says, audit) in audits.items():
+        check = report.check(name, says)
+        if say:
+            say(f"texts: {name}")
+        try:
+            finding = audit(_Sealed(layout.root, layout.cache_folder), report.version)
+        except (ConfigError, CorruptDataError) as error:
+            check.add(f"not checked: {error}")
+            continue
+        if finding.passed:
+            check.says += f": {finding.words}"
+        else:
+            check.add(finding.words)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -291,14 +144,25 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("verify", help="read a version back: hashes, rows, order, splits, texts, evidence")
     parser.set_defaults(run=run)
     parser.add_argument("version", metavar="VERSION", help="<dataset>.<version>, such as starter.v1")
-    parser.add_argument("--pin", type=Path, metavar="FILE", help="a copy of the version's .lock kept elsewhere")
-    parser.add_argument("--json", action="store_true", help="print {version, ok, checks, notes} as JSON")
+    parser.add_argument(
+        "--pin",
+        type=Path,
+        metavar="FILE",
+        help="a copy of the version's .lock kept elsewhere; a second line `<64 hex>  evidence` pins the evidence, too",
+    )
+    parser.add_argument("--shards-only", action="store_true", help="leave the evidence out, for who has shards alone")
+    parser.add_argument(
+        "--deep", action="store_true", help="also scrub, match and compare the texts again (needs the eval sets)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the checks, notes and digests as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """0: every check passed; 1: one failed. Raises ConfigError."""
     say = (lambda name: print(f"reading {name}", file=sys.stderr)) if sys.stderr.isatty() else None
-    report = verify_version(args.layout, VersionKey.parse(args.version), args.pin, say=say)
+    report = verify_version(
+        args.layout, VersionKey.parse(args.version), args.pin, shards_only=args.shards_only, deep=args.deep, say=say
+    )
     if args.json:
         print(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
         return 0 if report.ok else 1
@@ -310,5 +174,11 @@ def run(args: argparse.Namespace) -> int:
             print(f"       and {check.num_problems - len(check.problems)} more")
     for note in report.notes:
         print(f"note   {note}")
+    if not args.deep:
+        print("note   the texts were not put through the rules again; --deep does that")
+    if report.ok:
+        print("pin    keep what follows elsewhere, and give it back with --pin FILE:")
+        print(report.manifest)
+        print(*([f"{report.seal}  evidence"] if report.seal else []), sep="\n")
     print(f"{report.version}: {'every check passed' if report.ok else 'a check failed'}")
     return 0 if report.ok else 1

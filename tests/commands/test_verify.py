@@ -1,4 +1,4 @@
-"""`corpus verify`: a good version passes, and each kind of damage fails the check that is meant for it."""
+"""`corpus verify` of shards: good ones pass, and each kind of damage fails the check that is meant for it."""
 
 import json
 import shutil
@@ -6,20 +6,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from corpus_assets.commands import verify
+from corpus_assets.commands import verify, verify_report
 from corpus_assets.commands.verify import verify_version
-from formats import corpus_manifest, durable, evidence
+from corpus_assets.commands.verify_report import VerifyReport
+from corpus_assets.commands.verify_rows import Rows
+from formats import corpus_manifest, durable
 from formats.corpus_shard import SCHEMA, shard_name, write_shards
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from tests import faults
 from tests.commands import command_line
-from tests.formats import evidence_rows
 from tests.golden import make_corpus_shard as golden
 
 KEY = VersionKey("toy", "v1")
@@ -31,7 +35,6 @@ def made(tmp_path_factory) -> Path:
     layout = Layout(tmp_path_factory.mktemp("made"))
     write_shards(golden.DOCS, layout.version(KEY), **{**golden.SETTINGS, **DROPS})
     durable.write_lock(layout.lock(KEY), layout.version(KEY) / corpus_manifest.NAME_ON_DISK)
-    evidence_rows.write(layout.evidence(KEY))
     return layout.root
 
 
@@ -41,8 +44,12 @@ def layout(made, tmp_path) -> Layout:
     return Layout(tmp_path / "root")
 
 
+def verified(layout: Layout, pin: Path | None = None) -> VerifyReport:
+    return verify_version(layout, KEY, pin, shards_only=True)
+
+
 def failed(layout: Layout, pin: Path | None = None) -> set[str]:
-    return {check.name for check in verify_version(layout, KEY, pin).checks if not check.ok}
+    return {check.name for check in verified(layout, pin).checks if not check.ok}
 
 
 def replace_shard(layout: Layout, i: int, change: Callable[[pa.Table], pa.Table]) -> None:
@@ -69,12 +76,12 @@ def put(**columns: list[Any]) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
-def test_a_good_version_passes_every_check(layout):
-    report = verify_version(layout, KEY, layout.lock(KEY))
+def test_shards_alone_pass_every_check_of_theirs(layout):
+    report = verified(layout, layout.lock(KEY))
     assert report.ok
-    assert report.notes == []
+    assert report.notes == ["the evidence was left out: --shards-only"]
     assert [check.name for check in report.checks] == [
-        *("lock", "pin", "manifest", "shards", "values", "order", "texts", "splits", "clusters", "pii", "evidence"),
+        *("lock", "pin", "manifest", "shards", "values", "order", "texts", "splits", "clusters", "pii"),
     ]
 
 
@@ -82,9 +89,13 @@ def test_an_empty_version_passes(tmp_path):
     layout = Layout(tmp_path)
     write_shards([], layout.version(KEY), dataset="toy", version="v1", shard_rows=2)
     durable.write_lock(layout.lock(KEY), layout.version(KEY) / corpus_manifest.NAME_ON_DISK)
+    assert verified(layout).ok
+
+
+def test_missing_evidence_is_a_failure_unless_shards_alone_are_asked_for(layout):
     report = verify_version(layout, KEY)
-    assert report.ok
-    assert "evidence was not checked" in report.notes[0]
+    assert [check.name for check in report.checks if not check.ok] == ["evidence"]
+    assert "seal is missing" in report.checks[-1].problems[0]
 
 
 @pytest.mark.parametrize("change", faults.every_change(b"0123456789"))
@@ -130,6 +141,24 @@ def test_a_cluster_whose_first_row_is_in_another_cluster_is_found(layout):
     assert failed(layout) == {"clusters"}
 
 
+def naive_clusters(clusters: list[int]) -> list[int]:
+    """Rows whose cluster is no earlier first row."""
+    return [i for i, first in enumerate(clusters) if first != i and (first > i or clusters[first] != first)]
+
+
+@given(st.lists(st.integers(0, 40), max_size=30), st.data())
+def test_the_bitmap_of_first_rows_equals_its_obvious_twin(clusters, data):
+    report = VerifyReport(KEY)
+    rows = Rows(report, {"shards": [{"rows": len(clusters)}]})
+    while rows.index < len(clusters):
+        n = data.draw(st.integers(1, len(clusters) - rows.index))
+        rows.look_at_clusters(np.array(clusters[rows.index : rows.index + n]), Path("p"))
+        rows.index += n
+    wrong = [int(problem.split("row ")[1].split()[0]) for problem in rows.clusters.problems]
+    expected = naive_clusters(clusters)
+    assert (rows.clusters.num_problems, wrong) == (len(expected), expected[: verify_report.MAX_PROBLEMS])
+
+
 def test_an_id_on_both_sides_of_a_shard_border_is_found(layout):
     replace_shard(layout, 1, put(id=["web:1"]))
     assert failed(layout) == {"order"}
@@ -155,7 +184,7 @@ def test_a_version_under_another_name_is_found(layout):
     other = VersionKey("toy", "v2")
     layout.version(KEY).rename(layout.version(other))
     layout.lock(KEY).rename(layout.lock(other))
-    assert [c.name for c in verify_version(layout, other).checks if not c.ok] == ["manifest"]
+    assert [c.name for c in verify_version(layout, other, shards_only=True).checks if not c.ok] == ["manifest"]
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 65, b"0" * 64])
@@ -164,53 +193,22 @@ def test_a_broken_lock_is_found(layout, data):
     assert failed(layout) == {"lock"}
 
 
-def test_changed_evidence_is_found_and_unsealed_files_are_noted(layout):
-    folder = layout.evidence(KEY)
-    (folder / "extra.txt").write_text("?")
-    assert "extra.txt is not sealed" in verify_version(layout, KEY).notes[0]
-    faults.flip_byte(folder / "documents" / "part-00000.parquet", 100)
-    faults.truncate(folder / evidence.COUNTS)
-    check = verify_version(layout, KEY).checks[-1]
-    assert (check.name, check.num_problems) == ("evidence", 2)
-
-
-@pytest.mark.parametrize(
-    ("tables", "word"),
-    [
-        ({"documents": evidence_rows.documents()[:-1]}, "contaminated documents are 0"),
-        (
-            {"documents": [evidence_rows.document("web:9", verdict="too_short"), *evidence_rows.documents()]},
-            "in all are 8",
-        ),
-        ({"documents": [{**evidence_rows.documents()[0], "row": None}]}, "kept row"),
-        ({"lineage": evidence_rows.ROWS["lineage"][1:]}, "lineage of shard 0 has 1 rows"),
-        ({"clusters": [{**evidence_rows.ROWS["clusters"][0], "size": 1}]}, "size is"),
-    ],
-)
-def test_sealed_evidence_that_contradicts_the_manifest_is_found(layout, tables, word):
-    shutil.rmtree(layout.evidence(KEY))
-    evidence_rows.write(layout.evidence(KEY), tables)
-    check = verify_version(layout, KEY).checks[-1]
-    assert not check.ok
-    assert word in check.problems[0]
-
-
 def test_many_problems_are_counted_and_some_are_told():
-    check = verify.Check("order", "")
+    check = verify_report.Check("order", "")
     for i in range(100):
         check.add(i)
-    assert (check.num_problems, len(check.problems)) == (100, verify.MAX_PROBLEMS)
+    assert (check.num_problems, len(check.problems)) == (100, verify_report.MAX_PROBLEMS)
 
 
 def test_exit_codes_and_output(layout, capsys):
-    assert command_line.run(verify, layout.root, "verify", "toy.v1") == 0
+    assert command_line.run(verify, layout.root, "verify", "toy.v1", "--shards-only") == 0
     assert "toy.v1: every check passed" in capsys.readouterr().out
     faults.rewrite_parquet(layout.version(KEY) / shard_name(0, 2))
-    assert command_line.run(verify, layout.root, "verify", "toy.v1") == 1
+    assert command_line.run(verify, layout.root, "verify", "toy.v1", "--shards-only") == 1
     told = capsys.readouterr().out
     assert "FAILED shards" in told
     assert "sha256 is" in told
-    assert command_line.run(verify, layout.root, "verify", "toy.v1", "--json") == 1
+    assert command_line.run(verify, layout.root, "verify", "toy.v1", "--shards-only", "--json") == 1
     report = json.loads(capsys.readouterr().out)
     assert (report["version"], report["ok"]) == ("toy.v1", False)
     assert [c["name"] for c in report["checks"] if not c["ok"]] == ["shards"]
@@ -223,3 +221,10 @@ def test_wrong_usage_is_a_config_error(layout, tmp_path):
     (tmp_path / "pin").write_text("abc\n")
     with pytest.raises(ConfigError, match="--pin"):
         command_line.run(verify, layout.root, "verify", "toy.v1", "--pin", str(tmp_path / "pin"))
+    with pytest.raises(ConfigError, match="--deep"):
+        command_line.run(verify, layout.root, "verify", "toy.v1", "--deep", "--shards-only")
+
+
+def test_an_unknown_version_is_answered_with_those_there_are(layout):
+    with pytest.raises(ConfigError, match=r"there is no version toy\.v9 .*; published are: toy\.v1$"):
+        verify_version(layout, VersionKey("toy", "v9"))

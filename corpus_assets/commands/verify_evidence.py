@@ -1,0 +1,259 @@
+"""The evidence of a version, held to its seal, to the manifest and to the shards.
+
+The seal only says that nothing changed since it was written. What stands in the evidence is true where it agrees with
+the shards, which the lock holds: licences and rows of every source and shard, ids and places of the kept documents.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.commands.verify_report import Check, Say, VerifyReport
+from corpus_assets.commands.verify_rows import COMPARED, Published, add_rows
+from corpus_assets.plans.published_version import CONFIG_COPY
+from corpus_assets.validation import corpus_config as config_files
+from corpus_assets.validation import tables
+from corpus_assets.validation.ledger import check_row_for_version
+from formats import durable, evidence, ledger
+from formats.corpus_manifest import PII_KEYS
+from formats.errors import ConfigError, CorruptDataError
+from formats.ledger import LedgerRow
+from formats.naming import VersionKey
+from formats.reasons import RULE_BY_REASON, Reason
+from formats.stage_tables import PII_KINDS
+
+_KINDS = tuple(f"pii_{kind}" for kind in PII_KINDS)
+_FILES = (
+    "documents",
+    *(f"{name}.parquet" for name in evidence.SCHEMAS if name != "documents"),
+    *(evidence.COUNTS, evidence.STAGE_VERSIONS, evidence.LEDGER_ROWS, CONFIG_COPY),
+)
+
+
+def check_evidence(
+    folder: Path, manifest: dict[str, Any], published: Published | None, report: VerifyReport, say: Say | None
+) -> None:
+    """Every check of the evidence; `published` is what the shards hold, None where they could not be read whole."""
+    check = report.check("evidence", "every sealed file is unchanged, its values are allowed")
+    try:
+        files = evidence.read_seal(folder)
+    except CorruptDataError as error:
+        check.add(error)
+        return
+    held = evidence.names_in(folder)
+    report.notes += [f"{folder / name} is not sealed, so it was not checked" for name in sorted(held - set(files))]
+    for name, entry in files.items():
+        if say:
+            say(name)
+        try:
+            evidence.verified(folder, name, entry)
+        except CorruptDataError as error:
+            check.add(error)
+    for name in _FILES:
+        if not (evidence.table_names("documents", files) if name == "documents" else name in files):
+            check.add(f"{folder / name}: is not in the seal; every version has it")
+    told = _read(folder, len(manifest["shards"]), check) if check.ok else None
+    if told is None:
+        report.notes.append("what the evidence says was not checked, since it is not whole")
+        return
+    if published is None:
+        report.notes.append("the evidence was not held against the rows, since not all of them could be read")
+    problems = {
+        ("sums", "documents and PII sum to what the manifest says"): _sums(told, manifest),
+        ("counts", "counts.json is what documents and files sum to"): _counts(told),
+        ("config", "config.yaml is the manifest's, and it allows every ledger row"): _config(told, manifest, published),
+        ("ledger", "source and licence of every row are those of its ledger row"): _ledger(told, manifest, published),
+    }
+    if published is not None:
+        problems["documents", "the documents that are called kept are the rows of the shards"] = _kept(told, published)
+    for (name, says), found in problems.items():
+        check = report.check(name, says)
+        for problem in found:
+            check.add(f"{folder}: {problem}")
+
+
+@dataclass
+class _Told:
+    """What the files of the evidence say, in state whose size does not depend on the number of documents."""
+
+    folder: Path
+    counts: dict[str, Any]
+    stages: dict[str, Any]
+    rows: dict[str, LedgerRow]
+    digests: list[int]
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    pii: Counter[str] = field(default_factory=Counter)
+    files: Counter[tuple[str, str]] = field(default_factory=Counter)
+    lineage: list[dict[str, Any]] = field(default_factory=list)
+    strange_shards: int = 0
+
+    def of_verdict(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for (_, verdict), n in self.verdicts.items():
+            found[verdict] += n
+        return found
+
+    def add_documents(self, batch: pa.RecordBatch) -> None:
+        pairs = pa.Table.from_batches([batch.select(["source_id", "verdict"])])
+        for found in pairs.group_by(pairs.column_names).aggregate([([], "count_all")]).to_pylist():
+            self.verdicts[found["source_id"], found["verdict"]] += found["count_all"]
+        kept = batch.filter(pc.equal(batch.column("verdict"), Reason.KEPT.value))
+        kinds = [pc.fill_null(kept.column(name), 0) for name in _KINDS]
+        self.pii.update({kind: pc.sum(n).as_py() or 0 for kind, n in zip(PII_KINDS, kinds, strict=True)})
+        known = pc.less(kept.column("shard"), len(self.digests))
+        self.strange_shards += kept.num_rows - (pc.sum(known).as_py() or 0)
+        columns = {name: kept.column(name) for name in COMPARED if name != "pii_redactions"}
+        columns["pii_redactions"] = reduce(pc.add, kinds)
+        columns = {name: column.filter(known) for name, column in columns.items()}
+        add_rows(self.digests, kept.column("shard").filter(known).to_numpy(zero_copy_only=False), columns)
+
+    def add_files(self, batch: pa.RecordBatch) -> None:
+        for row in batch.to_pylist():
+            for name in ("records", "documents", "rejects"):
+                self.files[row["source_id"], name] += row[name]
+
+
+def _read(folder: Path, num_shards: int, check: Check) -> _Told | None:
+    """None, and a problem of the check, for a file that holds what it may not hold."""
+    try:
+        counts, stages = (_object(folder / name) for name in (evidence.COUNTS, evidence.STAGE_VERSIONS))
+        rows = {row.source_id: row for row in ledger.read(folder / evidence.LEDGER_ROWS)}
+        told = _Told(folder, counts, stages, rows, [0] * num_shards)
+        for name in evidence.SCHEMAS:
+            for batch in evidence.read(folder, name):
+                tables.validate(batch, name, folder / name)
+                if name == "documents":
+                    told.add_documents(batch)
+                elif name == "files":
+                    told.add_files(batch)
+                elif name == "lineage":
+                    told.lineage += batch.to_pylist()
+    except (CorruptDataError, ConfigError) as error:
+        check.add(error)
+        return None
+    return told
+
+
+def _object(path: Path) -> dict[str, Any]:
+    value = durable.json_of(path)
+    if not isinstance(value, dict):
+        raise CorruptDataError(path, "content", "a JSON object", type(value).__name__, "restore it from a copy")
+    return value
+
+
+def _sums(told: _Told, manifest: dict[str, Any]) -> Iterator[str]:
+    verdicts, dedup = told.of_verdict(), manifest["dedup"]
+    by_filter: Counter[str] = Counter()
+    for reason, n in verdicts.items():
+        if reason in RULE_BY_REASON:
+            by_filter[RULE_BY_REASON[reason].filter] += n
+    near = verdicts[Reason.NEAR_DUPLICATE] + verdicts[Reason.TRAIN_NEAR_VAL]
+    pairs = {
+        "kept documents": (verdicts[Reason.KEPT], manifest["n_docs"]),
+        "exact duplicates": (verdicts[Reason.EXACT_DUPLICATE], dedup["exact_dropped"]),
+        "near duplicates": (near, dedup["near_dropped"]),
+        "contaminated documents": (verdicts[Reason.CONTAMINATED], dedup["decontaminated"]),
+        "filtered documents": (by_filter.total(), sum(manifest["filters"].values())),
+        **{f"documents that filter {name} dropped": (by_filter[name], n) for name, n in manifest["filters"].items()},
+        **{f"{said} replaced": (told.pii[kind], manifest["pii"][said]) for kind, said in PII_KEYS.items()},
+    }
+    for what, (found, said) in pairs.items():
+        if found != said:
+            yield f"{what} are {found}, the manifest says {said}"
+
+
+def _counts(told: _Told) -> Iterator[str]:
+    """counts.json is what `corpus trace` and the datasheet tell."""
+    said = told.counts.get("sources")
+    if not isinstance(said, dict) or not all(isinstance(one, dict) for one in said.values()):
+        yield f"{evidence.COUNTS}: sources are {type(said).__name__}, expected an object of objects"
+        return
+    named = {source for source, _ in (*told.verdicts, *told.files)}
+    if named - said.keys():
+        yield f"{evidence.COUNTS}: sources {', '.join(sorted(named - said.keys()))} are missing"
+    for source, one in sorted(said.items()):
+        verdicts = {verdict: n for (name, verdict), n in sorted(told.verdicts.items()) if name == source}
+        rejects = one.get("rejects")
+        found = {
+            "verdicts": (verdicts, _without_zeros(one.get("verdicts"))),
+            "documents": (sum(verdicts.values()), one.get("documents")),
+            "documents of its files": (told.files[source, "documents"], one.get("documents")),
+            "records of its files": (told.files[source, "records"], one.get("records")),
+            "rejects of its files": (
+                told.files[source, "rejects"],
+                sum(rejects.values()) if isinstance(rejects, dict) else rejects,
+            ),
+        }
+        yield from (
+            f"source {source}: {what} are {counted}, {evidence.COUNTS} says {n}"
+            for what, (counted, n) in found.items()
+            if counted != n
+        )
+
+
+def _without_zeros(counts: Any) -> Any:
+    return {name: n for name, n in counts.items() if n} if isinstance(counts, dict) else counts
+
+
+def _config(told: _Told, manifest: dict[str, Any], published: Published | None) -> Iterator[str]:
+    try:
+        key = VersionKey(manifest["dataset"], manifest["version"])
+        config = config_files.load(told.folder / CONFIG_COPY, key)
+    except ConfigError as error:
+        yield str(error)
+        return
+    if config.config_sha256 != manifest["config_sha256"]:
+        yield f"{CONFIG_COPY}: config_sha256 is {config.config_sha256}, the manifest says {manifest['config_sha256']}"
+    if set(config.sources) != told.rows.keys():
+        has, wants = ", ".join(sorted(told.rows)), ", ".join(sorted(config.sources))
+        yield f"{evidence.LEDGER_ROWS}: has rows of {has}, {CONFIG_COPY} names {wants}"
+    for row in told.rows.values():
+        yield from check_row_for_version(row, config)
+    if published is not None and not published.largest_val < config.val_permille <= published.smallest_train:
+        yield f"{CONFIG_COPY}: val_permille is {config.val_permille}, which does not explain the splits"
+
+
+def _ledger(told: _Told, manifest: dict[str, Any], published: Published | None) -> Iterator[str]:
+    """Ledger rows against their digests in stage_versions.json and lineage, and lineage against the shards."""
+    digests = {source: row.digest for source, row in told.rows.items()}
+    for name, said in (("ledger_rows", digests), ("config_sha256", manifest["config_sha256"])):
+        if (found := told.stages.get(name)) != said:
+            yield f"{evidence.STAGE_VERSIONS}: {name} is {found}, expected {said}"
+    lineage: Counter[tuple[int, str, str]] = Counter()
+    for row in told.lineage:
+        lineage[row["shard"], row["source_id"], row["license_spdx"]] += row["rows"]
+        if (digest := row["ledger_row_digest"].hex()) != digests.get(row["source_id"]):
+            yield f"lineage of shard {row['shard']}: ledger row {row['source_id']} has another digest than {digest}"
+    of_shard = Counter[int]()
+    for (shard, _, _), n in lineage.items():
+        of_shard[shard] += n
+    for i, entry in enumerate(manifest["shards"]):
+        if of_shard[i] != entry["rows"]:
+            yield f"lineage of shard {i} has {of_shard[i]} rows, the manifest says {entry['rows']}"
+    for where, counted in (("lineage", lineage), ("shards", published.rows if published else Counter())):
+        wrong: Counter[tuple[str, str]] = Counter()
+        for (_, source, licence), n in counted.items():
+            if source not in told.rows or told.rows[source].license_spdx != licence:
+                wrong[source, licence] += n
+        for (source, licence), n in sorted(wrong.items()):
+            expected = told.rows[source].license_spdx if source in told.rows else "no row of this source"
+            yield f"{where}: {n} rows of {source} under {licence}, its ledger row says {expected}"
+    if published is not None:
+        for shard, source, licence in sorted(lineage.keys() | published.rows.keys()):
+            said, found = lineage[shard, source, licence], published.rows[shard, source, licence]
+            if said != found:
+                yield f"lineage of shard {shard} has {said} rows of {source} under {licence}, the shard {found}"
+
+
+def _kept(told: _Told, published: Published) -> Iterator[str]:
+    if told.strange_shards:
+        yield f"{told.strange_shards} kept documents name a shard that there is not"
+    for i, (said, found) in enumerate(zip(told.digests, published.digests, strict=True)):
+        if said != found:
+            yield f"the kept documents of shard {i} are not its rows: {', '.join(COMPARED)} differ somewhere"
