@@ -25,7 +25,7 @@ DATASHEET_HTML, DATASHEET_MD = "datasheet.html", "DATASHEET.md"
 SIDECAR = "created.json"
 """Clock times and the like; outside the seal and every digest."""
 BATCH_ROWS = 1 << 16
-_TODO = "restore the evidence folder from a copy, or build the version again"
+_TODO = "restore the evidence folder from a copy, or delete it and build the version again"
 _FORMAT = "evidence"
 
 

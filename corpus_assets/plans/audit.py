@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -116,39 +118,46 @@ def manifest_hashes(layout: Layout, key: VersionKey) -> Finding:
     out = layout.version(key)
     try:
         digest = durable.check_lock(layout.lock(key), out / corpus_manifest.NAME_ON_DISK)
-        manifest = corpus_manifest.read(out)
-        for entry in manifest["shards"]:
-            rows = sum(batch.num_rows for batch in corpus_shard.read_shard(out, entry, columns=["n_chars"]))
-            if rows != entry["rows"]:
-                raise CorruptDataError(out / entry["name"], "rows", entry["rows"], rows, "restore it from a copy")
-        strangers = {path.name for path in out.iterdir()} - {entry["name"] for entry in manifest["shards"]}
-        if extra := strangers - {corpus_manifest.NAME_ON_DISK}:
-            raise CorruptDataError(out, "files", "shards and manifest alone", sorted(extra), "remove the others")
     except CorruptDataError as error:
         return Finding(False, str(error))
-    return Finding(
-        True, f"{manifest['n_shards']} shards, {manifest['n_docs']} rows, sha256 {digest}", {"rows": manifest["n_docs"]}
-    )
+    found = files_as_listed(out)
+    return replace(found, words=f"{found.words}, sha256 {digest}") if found.passed else found
+
+
+def files_as_listed(folder: Path) -> Finding:
+    """Every shard has the hash, rows and columns that the manifest in `folder` says, and no other file lies there."""
+    try:
+        manifest = corpus_manifest.read(folder)
+        for entry in manifest["shards"]:
+            for _ in corpus_shard.read_shard(folder, entry, columns=["n_chars"]):
+                pass  # reading holds the rows to the manifest
+        strangers = {path.name for path in folder.iterdir()} - {entry["name"] for entry in manifest["shards"]}
+        if extra := strangers - {corpus_manifest.NAME_ON_DISK}:
+            raise CorruptDataError(folder, "files", "shards and manifest alone", sorted(extra), "remove the others")
+    except CorruptDataError as error:
+        return Finding(False, str(error))
+    words = f"{manifest['n_shards']} shards, {manifest['n_docs']} rows"
+    return Finding(True, words, {"rows": manifest["n_docs"]})
 
 
 def rows_match_ledger(layout: Layout, key: VersionKey) -> Finding:
     """Every published row names a source of the version and the licence of its pinned ledger row."""
     licences = {source: row.license_spdx for source, row in open_published(layout, key).rows.items()}
+    return licences_of_rows(layout.version(key), licences)
+
+
+def licences_of_rows(folder: Path, licences: Mapping[str, str]) -> Finding:
+    """Every row of the shards in `folder` names a source of `licences`, and its licence there."""
     wrong: Counter[str] = Counter()
     checked = 0
-    out = layout.version(key)
-    for entry in corpus_manifest.read(out)["shards"]:
-        for batch in corpus_shard.read_shard(out, entry, columns=["source_id", "license_spdx"]):
+    for entry in corpus_manifest.read(folder)["shards"]:
+        for batch in corpus_shard.read_shard(folder, entry, columns=["source_id", "license_spdx"]):
             checked += batch.num_rows
-            pairs = (
-                pa.Table.from_batches([batch]).group_by(["source_id", "license_spdx"]).aggregate([([], "count_all")])
-            )
-            for found in pairs.to_pylist():
-                source, licence = found["source_id"], found["license_spdx"]
+            pairs = pa.Table.from_batches([batch]).group_by(["source_id", "license_spdx"])
+            for found in pairs.aggregate([([], "count_all")]).to_pylist():
+                source, licence, n = found["source_id"], found["license_spdx"], found["count_all"]
                 if licences.get(source) != licence:
-                    wrong[f"{source}: {licence}, expected {licences.get(source, 'no such source')}"] += found[
-                        "count_all"
-                    ]
+                    wrong[f"{source}: {licence}, expected {licences.get(source, 'no such source')}"] += n
     words = (
         "; ".join(f"{n} rows of {what}" for what, n in wrong.items()) or f"all {checked} rows match their ledger rows"
     )
@@ -158,32 +167,37 @@ def rows_match_ledger(layout: Layout, key: VersionKey) -> Finding:
 def version_conserved(layout: Layout, key: VersionKey) -> Finding:
     """Raw documents = evidence rows = published + dropped by reason, counted anew from the evidence."""
     folder = layout.evidence(key)
-    manifest = corpus_manifest.read(layout.version(key))
     counts: Counter[str] = Counter()
     for batch in evidence_files.read(folder, "documents", columns=["verdict"]):
         counts.update({c["values"]: c["counts"] for c in pc.value_counts(batch.column("verdict")).to_pylist()})
     files = pa.Table.from_batches(evidence_files.read(folder, "files"))
     raw = pc.sum(files.column("documents")).as_py() or 0
-    kept = counts.pop(Reason.KEPT.value, 0)
+    return documents_add_up(corpus_manifest.read(layout.version(key)), counts, raw)
+
+
+def documents_add_up(manifest: Mapping[str, Any], verdicts: Counter[str], raw: int) -> Finding:
+    """`raw` documents = rows of the manifest + documents dropped, by `verdicts`; the manifest counts them the same."""
+    kept = verdicts[Reason.KEPT.value]
+    dropped = {reason: n for reason, n in verdicts.items() if reason != Reason.KEPT}
     by_filter: Counter[str] = Counter()
-    for reason, n in counts.items():
+    for reason, n in dropped.items():
         if reason in RULE_BY_REASON:
             by_filter[RULE_BY_REASON[reason].filter] += n
     dedup = manifest["dedup"]
     same = {
         "rows": kept == manifest["n_docs"],
-        "documents": raw == kept + sum(counts.values()),
+        "documents": raw == kept + sum(dropped.values()),
         "filters": all(by_filter.get(name, 0) == n for name, n in manifest["filters"].items()),
         "filters, all": sum(by_filter.values()) == sum(manifest["filters"].values()),
-        "exact": counts[Reason.EXACT_DUPLICATE.value] == dedup["exact_dropped"],
-        "near": counts[Reason.NEAR_DUPLICATE.value] + counts[Reason.TRAIN_NEAR_VAL.value] == dedup["near_dropped"],
-        "contaminated": counts[Reason.CONTAMINATED.value] == dedup["decontaminated"],
+        "exact": verdicts[Reason.EXACT_DUPLICATE.value] == dedup["exact_dropped"],
+        "near": verdicts[Reason.NEAR_DUPLICATE.value] + verdicts[Reason.TRAIN_NEAR_VAL.value] == dedup["near_dropped"],
+        "contaminated": verdicts[Reason.CONTAMINATED.value] == dedup["decontaminated"],
     }
     broken = [name for name, holds in same.items() if not holds]
-    words = f"{raw} raw documents = {kept} published + {sum(counts.values())} dropped"
+    words = f"{raw} raw documents = {kept} published + {sum(dropped.values())} dropped"
     if broken:
         words = f"counts of {', '.join(broken)} disagree with manifest or raw sets; " + words
-    return Finding(not broken, words, {"raw": raw, "published": kept, "dropped": sum(counts.values())})
+    return Finding(not broken, words, {"raw": raw, "published": kept, "dropped": sum(dropped.values())})
 
 
 def retention_of_sources(layout: Layout, key: VersionKey) -> Finding:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,9 +24,8 @@ from formats.naming import VersionKey
 PII_ROWS_PER_SHARD = 2_000
 
 
-def _texts(layout: Layout, key: VersionKey, *columns: str) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """(shard, rows with large_string text) of the published version."""
-    out = layout.version(key)
+def _texts(out: Path, *columns: str) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """(shard, rows with large_string text) of the version in the folder `out`."""
     for entry in corpus_manifest.read(out)["shards"]:
         for batch in corpus_shard.read_shard(out, entry, columns=["id", "text", *columns]):
             at = batch.schema.get_field_index("text")
@@ -39,7 +39,7 @@ def no_residual_pii(layout: Layout, key: VersionKey) -> Finding:
     code = [row.source_id for row in rows if row.profile == "code"]
     checked, found, first = 0, 0, ""
     of_shard: Counter[str] = Counter()
-    for shard, batch in _texts(layout, key, "source_id"):
+    for shard, batch in _texts(layout.version(key), "source_id"):
         batch = batch.slice(0, max(0, PII_ROWS_PER_SHARD - of_shard[shard]))
         of_shard[shard] += batch.num_rows
         is_code = pc.is_in(batch.column("source_id"), pa.array(code, pa.string()))
@@ -61,8 +61,13 @@ def no_contamination(layout: Layout, key: VersionKey) -> Finding:
     """Matches every published row against the eval sets of the config, read anew."""
     rules = load_version(layout, key).config.decontaminate
     index, _ = build_index(layout, rules)
+    return protected_items(layout.version(key), index)
+
+
+def protected_items(folder: Path, index: EvalIndex) -> Finding:
+    """Matches every row of the shards in `folder` against the index."""
     checked, hits, first = 0, 0, ""
-    for _, batch in _texts(layout, key):
+    for _, batch in _texts(folder):
         item, _, _ = match(batch.column("text"), index)
         checked += batch.num_rows
         hits += int((item >= 0).sum())
@@ -80,7 +85,7 @@ def no_leakage(layout: Layout, key: VersionKey) -> Finding:
     """Looks for train rows near a val row. Memory: the val rows' sets, a few thousandths of the corpus."""
     near = load_version(layout, key).config.dedup.near
     val_ids, val_sets, val_keys = [], [], []
-    for _, batch in _texts(layout, key, "split"):
+    for _, batch in _texts(layout.version(key), "split"):
         val = batch.filter(pc.equal(batch.column("split"), "val"))
         keys, stays = _keys(val, near.shingle, near.seed, near.bands, near.rows)
         val_keys.append(keys)
@@ -89,7 +94,7 @@ def no_leakage(layout: Layout, key: VersionKey) -> Finding:
     sets = pa.concat_arrays(val_sets) if val_sets else pa.array([], pa.large_binary())
     owner, key_of = _by_key(np.concatenate(val_keys) if val_keys else np.zeros((0, near.bands), np.int64))
     checked, leaks, first = 0, 0, ""
-    for _, batch in _texts(layout, key, "split"):
+    for _, batch in _texts(layout.version(key), "split"):
         train = batch.filter(pc.equal(batch.column("split"), "train"))
         keys, stays = _keys(train, near.shingle, near.seed, near.bands, near.rows)
         train = train.take(stays)

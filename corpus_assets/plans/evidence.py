@@ -25,6 +25,7 @@ from corpus_assets.stages.side_rows import column
 from formats import canonical, dataset, durable, ledger
 from formats import evidence as evidence_files
 from formats.dataset import Dataset
+from formats.errors import CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from formats.raw_set import RawSet
@@ -114,11 +115,17 @@ def _stage_identities(build: Build, pairs: list[Pair]) -> dict[str, Any]:
 
 
 def is_of(layout: Layout, key: VersionKey, evidence: Evidence) -> bool:
-    """Whether the published evidence was made of the same inputs."""
-    path = layout.evidence(key) / evidence_files.STAGE_VERSIONS
-    if not path.exists():
+    """Whether evidence of the same inputs is published, each file with the bytes that were sealed."""
+    folder = layout.evidence(key)
+    try:
+        sealed = evidence_files.read_seal(folder)
+        for name, entry in sealed.items():
+            evidence_files.verified(folder, name, entry)
+        return evidence_files.STAGE_VERSIONS in sealed and (
+            durable.json_of(folder / evidence_files.STAGE_VERSIONS) == evidence.made_of
+        )
+    except CorruptDataError:  # what is missing or damaged is written again, whole
         return False
-    return durable.json_of(path) == evidence.made_of
 
 
 def write(build: Build, pairs: list[Pair], evidence: Evidence) -> None:

@@ -19,7 +19,7 @@ from corpus_assets.plans.published_version import PublishedVersion, verified
 from formats import dataset, evidence
 from formats.errors import CorruptDataError
 
-_TODO = "restore the evidence folder from a copy, or build the version again"
+_TODO = "restore the evidence folder from a copy, or delete it and build the version again"
 MayHold = Callable[[str, str], bool]
 """Whether a row group whose URLs lie between the two (inclusive) may hold what is looked for."""
 Mask = Callable[[pa.Array], pa.Array]

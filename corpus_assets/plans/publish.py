@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpus_assets.plans import evidence as evidence_plan
+from corpus_assets.plans import release_gate
 from corpus_assets.plans.funnel import Funnel
 from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.pinned import Build, Pair
@@ -19,7 +20,7 @@ from formats import corpus_manifest, corpus_shard, dataset, durable
 from formats import evidence as evidence_files
 from formats.corpus_manifest import PII_KEYS
 from formats.dataset import Dataset
-from formats.errors import PublishedError
+from formats.errors import CorruptDataError, PublishedError
 from formats.reasons import MANIFEST_FILTERS, Reason
 from resources.engines.contract import Dest, Task
 
@@ -43,7 +44,10 @@ def publish(build: Build, pairs: list[Pair]) -> Published:
     """Write shards, manifest, evidence and lock of a version.
 
     A version that is published already is left as it is: with equal bytes nothing is written, with other bytes
-    PublishedError says so. A kill at any point leaves the version unpublished or whole; a rerun finishes it.
+    PublishedError says so. What of it is damaged or missing is made again from the stage outputs, and takes its place
+    when it has the bytes that the lock names. A new version is held to the rules that block before it is published:
+    CorruptDataError says which one it breaks. A kill at any point leaves the version unpublished or whole; a rerun
+    finishes it. Cost of a version that is whole: its files are hashed.
     """
     layout, version = build.layout, pairs[0].version
     out, lock = layout.version(version.key), layout.lock(version.key)
@@ -52,22 +56,38 @@ def publish(build: Build, pairs: list[Pair]) -> Published:
         durable.restore_folder(out)
         durable.restore_folder(layout.evidence(version.key))
         evidence = evidence_plan.gather(build, pairs)
-        if out.exists() and lock.exists() and evidence_plan.is_of(layout, version.key, evidence):
+        evidence_stands = evidence_plan.is_of(layout, version.key, evidence)
+        if evidence_stands and lock.exists() and _is_whole(out, durable.read_lock(lock)):
             return _as_published(build, pairs, evidence.funnel)
         temporary = out.with_name(out.name + ".tmp")
         temporary.mkdir()
         try:
             shards = _write_shards(build, pairs, temporary)
-            corpus_manifest.write(temporary, _manifest(pairs, shards, evidence.funnel))
-            _refuse_other_bytes(out, lock, temporary)
-            evidence_plan.write(build, pairs, evidence)
-            if not out.exists():
+            made = corpus_manifest.write(temporary, _manifest(pairs, shards, evidence.funnel))
+            _refuse_other_bytes(out, lock, made)
+            if not lock.exists():
+                release_gate.hold(temporary, build, pairs, evidence)
+            if not evidence_stands:
+                evidence_plan.write(build, pairs, evidence)
+            if not _is_whole(out, durable.sha256_of(made)):
                 durable.swap_folder(temporary, out)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         if not lock.exists():
             durable.write_lock(lock, out / corpus_manifest.NAME_ON_DISK)
     return _as_published(build, pairs, evidence.funnel)
+
+
+def _is_whole(out: Path, digest: str) -> bool:
+    """Whether the manifest in `out` has this SHA-256, and every shard there the one that the manifest names."""
+    path = out / corpus_manifest.NAME_ON_DISK
+    if not path.is_file() or durable.sha256_of(path) != digest:
+        return False
+    shards = corpus_manifest.read(out)["shards"]
+    return all(
+        (out / shard["name"]).is_file() and durable.sha256_of(out / shard["name"]) == shard["sha256"]
+        for shard in shards
+    )
 
 
 def _as_published(build: Build, pairs: list[Pair], funnel: Funnel) -> Published:
@@ -82,17 +102,21 @@ def _as_published(build: Build, pairs: list[Pair], funnel: Funnel) -> Published:
 
 def _refuse_other_bytes(out: Path, lock: Path, made: Path) -> None:
     """Raise PublishedError when `out` is published with another manifest than the one just made. The lock tells, also
-    where the shards are gone and are made again; without one (a kill came between) the manifest that lies there.
+    where the folder is damaged and is made again; without one (a kill came between) the manifest that lies there.
     """
-    name = corpus_manifest.NAME_ON_DISK
-    if not lock.exists() and not (out / name).exists():
+    published = out / corpus_manifest.NAME_ON_DISK
+    if not lock.exists() and not published.exists():
         return
-    old = durable.read_lock(lock) if lock.exists() else durable.sha256_of(out / name)
-    if old != (new := durable.sha256_of(made / name)):
-        raise PublishedError(
-            f"{out}: is published with manifest {old}, and this build makes {new}: inputs, rules or libraries changed "
-            "since. A published version is immutable; copy its config to a new version (corpus config new) and build it"
-        )
+    lies_there = durable.sha256_of(published) if published.exists() else None
+    old = durable.read_lock(lock) if lock.exists() else lies_there
+    if old == (new := durable.sha256_of(made)):
+        return
+    if lies_there == new:
+        raise CorruptDataError(lock, "sha256", new, old, "the lock alone changed; restore it from a copy")
+    raise PublishedError(
+        f"{out}: is published with manifest {old}, and this build makes {new}: inputs, rules or libraries changed "
+        "since. A published version is immutable; copy its config to a new version (corpus config new) and build it"
+    )
 
 
 def _write_shards(build: Build, pairs: list[Pair], folder: Path) -> list[dataset.Shard]:

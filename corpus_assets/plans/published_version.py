@@ -18,7 +18,7 @@ from formats.naming import RESERVED, VersionKey
 from formats.raw_set import RawSet
 
 CONFIG_COPY = "config.yaml"
-_TODO = "restore the evidence folder from a copy, or build the version again"
+_TODO = "restore the evidence folder from a copy, or delete it and build the version again"
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,20 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from corpus_assets.plans import evidence as evidence_plan
 from corpus_assets.plans import publish as publishing
+from corpus_assets.plans import release_gate
 from corpus_assets.plans.audit import manifest_hashes
 from corpus_assets.plans.pinned import load_pairs
 from corpus_assets.plans.publish import Published, publish
-from formats import corpus_manifest, corpus_shard, durable
+from formats import corpus_manifest, corpus_shard, dataset, durable
 from formats.errors import CorruptDataError, PublishedError
 from formats.layout import Layout
 from tests import faults
@@ -111,15 +114,148 @@ def test_other_bytes_are_refused_whatever_is_left_of_the_published_version(layou
     assert not list(layout.corpus.glob("tiny/*.tmp"))
 
 
-def test_a_manifest_or_lock_that_was_changed_is_named_and_left(layout: Layout) -> None:
-    for path in (layout.version(V1) / corpus_manifest.NAME_ON_DISK, layout.lock(V1)):
-        data = path.read_bytes()
-        faults.flip_byte(path, 20)
-        before = bytes_of(layout)
-        with pytest.raises(CorruptDataError, match=path.name):
+SHARD = corpus_shard.shard_name(1, 4)
+DAMAGE: dict[str, Callable[[Path], Any]] = {
+    "first byte": lambda path: faults.flip_byte(path, 0),
+    "body": lambda path: faults.flip_byte(path, 60),
+    "last byte": lambda path: faults.flip_byte(path, -1),
+    "cut": faults.truncate,
+    "empty": lambda path: path.write_bytes(b""),
+    "missing": Path.unlink,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", [f"v1/{SHARD}", f"v1/{corpus_manifest.NAME_ON_DISK}"])
+def test_a_damaged_file_of_a_published_version_is_made_again_under_its_lock(
+    layout: Layout, name: str, damage: str
+) -> None:
+    """As the error says that it names the file by: build the version again."""
+    folder = layout.version(V1).parent
+    before, whole = bytes_of(layout), tampering.as_they_lie(folder)
+    DAMAGE[damage](folder / name)
+    assert not manifest_hashes(layout, V1).passed
+    published(layout)
+    assert manifest_hashes(layout, V1).passed
+    assert bytes_of(layout) == before
+    now = tampering.as_they_lie(folder)
+    assert all(now[path] == lies for path, lies in whole.items() if not path.startswith("v1/"))
+    assert sorted(path.name for path in folder.iterdir()) == ["v1", "v1.evidence", "v1.lock"]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["documents/part-00000.parquet", "clusters.parquet", "stage_versions.json"])
+def test_damaged_evidence_is_written_again_and_the_shards_are_left(layout: Layout, name: str, damage: str) -> None:
+    before, shards = bytes_of(layout), tampering.as_they_lie(layout.version(V1))
+    DAMAGE[damage](layout.evidence(V1) / name)
+    published(layout)
+    assert bytes_of(layout) == before
+    assert tampering.as_they_lie(layout.version(V1)) == shards
+
+
+def test_a_damaged_version_that_would_get_other_bytes_is_left_as_it_is(layout: Layout) -> None:
+    tiny.write_config(layout, shard_rows=7)
+    faults.flip_byte(layout.version(V1) / SHARD, 60)
+    before = bytes_of(layout)
+    with pytest.raises(PublishedError, match="is published with manifest"):
+        published(layout)
+    assert bytes_of(layout) == before
+
+
+@pytest.mark.parametrize(("lock", "words"), [("f" * 63 + "?\n", "64 hex digits"), ("f" * 64 + "\n", "the lock alone")])
+def test_a_lock_that_was_changed_is_named_and_left(layout: Layout, lock: str, words: str) -> None:
+    layout.lock(V1).write_text(lock)
+    before = bytes_of(layout)
+    with pytest.raises(CorruptDataError, match=words) as raised:
+        published(layout)
+    assert raised.value.path == str(layout.lock(V1))
+    assert bytes_of(layout) == before
+
+
+def _rewritten(change: Callable[[tampering.Rows], Any]) -> Callable[..., list[dataset.Shard]]:
+    """`_write_shards` with a fault in it: `change` edits the rows of the first shard before they are written."""
+    real = publishing._write_shards
+
+    def write(build: Any, pairs: Any, folder: Path) -> list[dataset.Shard]:
+        first, *others = real(build, pairs, folder)
+        rows = pa.Table.from_batches(dataset.read_shard(first), corpus_shard.SCHEMA).to_pylist()
+        change(rows)
+        batch = pa.RecordBatch.from_pylist(rows, corpus_shard.SCHEMA)
+        again = corpus_shard.write_shard(0, Path(first.path), [batch], corpus_shard.SCHEMA, row_group_bytes=1 << 20)
+        return [again, *others]
+
+    return write
+
+
+FAULTS: dict[str, tuple[Callable[[tampering.Rows], Any], str]] = {
+    "another licence": (
+        lambda rows: rows[2].update(license_spdx="GPL-3.0-only"),
+        "check rows_match_ledger is broken (1 rows of notes: GPL-3.0-only, expected CC-BY-4.0)",
+    ),
+    "a stranger's row": (
+        lambda rows: rows[2].update(source_id="forum"),
+        "check rows_match_ledger is broken (1 rows of forum: CC-BY-4.0, expected no such source)",
+    ),
+    "an eval item": (
+        lambda rows: rows[3].update(text=tiny.QUIZ),
+        "check no_contamination is broken (21 rows against 6 protected sequences: 1 hits, the first in notes:",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_rows_that_a_blocking_check_would_find_are_never_published(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    change, words = FAULTS[fault]
+    before = bytes_of(layout)
+    unpublish(layout)
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "_write_shards", _rewritten(change))
+        with pytest.raises(CorruptDataError) as raised:
             published(layout)
-        assert bytes_of(layout) == before
-        path.write_bytes(data)
+    for said in (str(layout.version(V1)), words, "nothing was published"):
+        assert said in str(raised.value)
+    assert list(layout.version(V1).parent.iterdir()) == []
+    published(layout)
+    assert bytes_of(layout) == before
+
+
+@pytest.mark.parametrize("where", ["rows", "documents"])
+def test_counts_that_do_not_add_up_are_never_published(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """A row that a sort lost, or a document that the funnel did not count."""
+    unpublish(layout)
+    real_shards, real_count = publishing._write_shards, evidence_plan.count
+
+    def without_the_last_shard(build: Any, pairs: Any, folder: Path) -> list[dataset.Shard]:
+        shards = real_shards(build, pairs, folder)
+        Path(shards[-1].path).unlink()
+        for i, shard in enumerate(shards[:-1]):
+            Path(shard.path).rename(folder / corpus_shard.shard_name(i, 3))
+        return [replace(s, path=str(folder / corpus_shard.shard_name(s.id, 3))) for s in shards[:-1]]
+
+    def without_a_drop(raw: Any, outcomes: Any) -> Any:
+        funnel = real_count(raw, outcomes)
+        funnel.sources["notes"].verdicts["exact_duplicate"] -= 1
+        return funnel
+
+    if where == "rows":
+        monkeypatch.setattr(publishing, "_write_shards", without_the_last_shard)
+    else:
+        monkeypatch.setattr(evidence_plan, "count", without_a_drop)
+    with pytest.raises(CorruptDataError, match=rf"check version_conserved is broken \(counts of {where} disagree"):
+        published(layout)
+    assert list(layout.version(V1).parent.iterdir()) == []
+
+
+def test_an_eval_set_that_changed_since_stops_publication_by_name(layout: Layout) -> None:
+    unpublish(layout)
+    (layout.root / "evals/quiz.jsonl").write_bytes(tiny.EVAL_SET + b"\n")
+    with pytest.raises(CorruptDataError, match=r"quiz\.jsonl: sha256 is"):
+        published(layout)
+    assert list(layout.version(V1).parent.iterdir()) == []
 
 
 class _Killed(BaseException):
@@ -144,6 +280,7 @@ def _after(real: Callable[..., Any]) -> Callable[..., Any]:
 STEPS = [
     (publishing, "_write_shards"),
     (corpus_manifest, "write"),
+    (release_gate, "hold"),
     (evidence_plan, "write"),
     (durable, "swap_folder"),
     (durable, "write_lock"),
