@@ -92,7 +92,7 @@ def test_another_licence_in_the_ledger_rows_is_found_however_much_of_the_evidenc
 def test_another_word_in_a_ledger_row_is_found_by_its_digest(layout):
     edit_ledger(layout, "web", attribution="somebody else")
     assert failed(layout) == {"ledger"}
-    assert "the ledger row web has another digest" in problems(layout)
+    assert "ledger row web has another digest" in problems(layout)
     assert "stage_versions.json: ledger_rows is" in problems(layout)
 
 
