@@ -6,12 +6,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpus_assets.commands import build, config, fetch, ledger, trace, up, verify
+import corpus_assets.start  # noqa: F401  first: it makes loading the rest faster
+from corpus_assets.commands import build, config, fetch, ledger, trace, up, verify, words
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
 
 _COMMANDS = (up, build, ledger, config, fetch, verify, trace)
 OK, FAILED, WRONG_USAGE = 0, 1, 2
+STOPPED, READER_GONE = 130, 141
+"""As a shell names ends by SIGINT and SIGPIPE."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,17 +47,43 @@ def layout_of(args: argparse.Namespace) -> Layout:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. 0: fine; 1: a check or a build failed; 2: wrong usage, config or ledger."""
-    args = parser().parse_args(argv)
-    args.layout = layout_of(args)
     try:
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()  # now: at the interpreter's exit nobody would put a failure in words
+    except BrokenPipeError:  # `corpus trace … | head`: the reader has what it wanted
+        _give_up_output()
+        return READER_GONE
+    except OSError as error:
+        _give_up_output()
+        print(f"corpus: {words.of_os_error(error)}", file=sys.stderr)
+        return FAILED
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    args = parser().parse_args(argv)
+    try:
+        args.layout = layout_of(args)
         return args.run(args)
     except CorpusError as error:
         for line in (str(error), *getattr(error, "__notes__", ())):
             print(f"corpus: {line}", file=sys.stderr)
         return WRONG_USAGE if isinstance(error, ConfigError) else FAILED
     except KeyboardInterrupt:
-        print("corpus: stopped; a rerun goes on from what is finished", file=sys.stderr)
-        return 130
+        clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # of the ^C and the line of progress
+        print(f"{clear}corpus: stopped; a rerun goes on from what is finished", file=sys.stderr)
+        return STOPPED
+
+
+def _give_up_output() -> None:
+    """Let what the output does not take go nowhere, so that the interpreter does not try it again at its exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 if __name__ == "__main__":

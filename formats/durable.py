@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ def fsync_folder(folder: Path) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write `data` whole or not at all: temporary name, fsync, rename."""
+    """Write `data` whole or not at all: temporary name, fsync, rename. An OSError names `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -42,8 +42,12 @@ def write_file(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):  # on a file system that refuses this, too, the first error is the one to see
+            temporary.unlink()
+        if isinstance(error, OSError):
+            error.filename = str(path)
+        raise
     fsync_folder(path.parent)
 
 

@@ -1,6 +1,7 @@
 """`corpus build VERSION`: one version, layer by layer, in this process and into the instance that the UI shows."""
 
 import argparse
+import errno
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corpus_assets.commands import environment
+from corpus_assets.commands import environment, words
 from corpus_assets.plans.pinned import Version, load_version
 from formats import evidence, ledger
 from formats.errors import ConfigError
@@ -83,9 +84,10 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False) -> int:
     from corpus_assets.definitions import defs
 
     began = time.monotonic()
-    with dg.DagsterInstance.get() as instance, dead_runs.this_process(layout) as tags:
+    with _database_in_words(layout), dg.DagsterInstance.get() as instance, dead_runs.this_process(layout) as tags:
         if buried := dead_runs.bury(layout, instance):
-            print(f"{buried} runs of killed processes are marked as failed; their finished parts are used")
+            said = words.counted(buried, "run")
+            print(f"marked as failed: {said} of killed processes; their finished parts are used")
         builder = Builder(defs.resolve_implicit_global_asset_job_def(), instance, tags, verbose)
         builder.observe("ledger", "corpus_config", "eval_sets")
         for number, (kind, assets) in enumerate(LAYERS, 1):
@@ -93,8 +95,8 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False) -> int:
             partitions = [str(pair) for pair in version.pairs] if kind == PAIR else [str(key)]
             failed = [partition for partition in partitions if not builder.materialize(partition, assets)]
             if failed:
-                words = f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again"
-                print(words, file=sys.stderr)
+                stopped = f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again"
+                print(stopped, file=sys.stderr)
                 return 1
     print(f"{key} is built, in {time.monotonic() - began:.1f} s: {layout.version(key)}")
     print(f"what is in it, for people: {layout.evidence(key) / evidence.DATASHEET_HTML}")
@@ -127,7 +129,7 @@ class Builder:
         for check in failed_checks(self.instance, result.run_id):
             print(f"    {check['severity']} {check['asset']}/{check['check']}: {check['description']}")
         for step in failed_steps(self.instance, result.run_id):
-            print(f"    failed: {step['step']}: {step['error']}")
+            print(f"    failed: {step['step']}: {words.of_step_error(step['error'])}")
         return result.success
 
     def _run(self, partition: str | None, assets: Sequence[str]) -> "dg.ExecuteInProcessResult":
@@ -144,6 +146,17 @@ class Builder:
                 tags=self.tags,
                 raise_on_error=False,
             )
+
+
+@contextmanager
+def _database_in_words(layout: Layout) -> Iterator[None]:
+    """Raises OSError for what Dagster's database cannot do: a full disk, a file it may not write or does not know."""
+    from sqlalchemy.exc import DatabaseError
+
+    try:
+        yield
+    except DatabaseError as error:
+        raise OSError(errno.EIO, str(error.orig), str(layout.root / environment.HISTORY)) from None
 
 
 @contextmanager

@@ -6,7 +6,7 @@ holds any more has died; locks, unlike process ids, are never taken over by a st
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import dagster as dg
@@ -36,7 +36,8 @@ def this_process(layout: Layout) -> Iterator[dict[str, str]]:
         try:
             yield {TAG: token}
         finally:
-            lock.unlink()
+            with suppress(OSError):  # what went wrong before is the error to see; `bury` removes the lock
+                lock.unlink()
 
 
 def bury(layout: Layout, instance: dg.DagsterInstance) -> int:

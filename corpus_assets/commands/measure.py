@@ -8,6 +8,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from formats import durable
@@ -118,8 +119,10 @@ def _measure_remote(url: str, cache: Path, connections: Connections, progress: P
         under_way.chmod(0o444)
         under_way.replace(cache / sha256)
         durable.fsync_folder(cache)
-    finally:
-        under_way.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):  # the first error is the one to see
+            under_way.unlink()
+        raise
     progress.end(name, f"measured, kept as {sha256[:12]}… in the cache")
     return LedgerFile(url, sha256, num_bytes)
 

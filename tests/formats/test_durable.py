@@ -39,6 +39,20 @@ def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch)
     assert state(tmp_path) == {"file": "old"}
 
 
+def test_the_first_error_of_a_write_is_raised_with_its_path_also_where_nothing_can_be_removed(tmp_path, monkeypatch):
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    def read_only(self: Path, **_: bool) -> None:
+        raise OSError(30, "Read-only file system", str(self))
+
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    with pytest.raises(OSError, match="No space left") as raised:
+        durable.write_file(tmp_path / "file", b"new")
+    assert raised.value.filename == str(tmp_path / "file")
+
+
 def test_a_swap_puts_the_new_folder_in_place_of_the_old(tmp_path):
     durable.swap_folder(folder(tmp_path / "c.tmp", "first"), tmp_path / "c")
     assert state(tmp_path) == {"c/file": "first"}
