@@ -1,10 +1,8 @@
 """All text stages of a version together, from .jsonl.zst files to published shards, by the plans alone (no Dagster).
 
-Every round is a new process over a new artifacts root with one worker. Start-up counts, but for the rows that say
-otherwise; each stage's share is told below. A document that a rule drops costs nothing further on, as in every
-pipeline, and how many were published stands beside it. pandas is hidden from the process: this package does not need
-it, and where another one brought it pyarrow would import it.
-`python -m tests.bench.bench_pipeline ROOT VERSION WORKERS` is that process.
+Every round is a new process (one_build.py) over a new artifacts root with one worker. Start-up counts, but for the rows
+that say otherwise; each stage's share is told below. A document that a rule drops costs nothing further on, as in every
+pipeline, and how many were published stands beside it.
 """
 
 import hashlib
@@ -16,26 +14,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import zstandard
 
-from corpus_assets.plans import clusters, keepers, near_edges, scrub
-from corpus_assets.plans.datasheet import write_datasheet
-from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
-from corpus_assets.plans.publish import publish
-from corpus_assets.plans.raw_set import make_raw_set
-from corpus_assets.plans.source_stages import documents, signals, signatures, verdicts
 from formats import ledger
 from formats.layout import Layout
 from formats.naming import VersionKey
-from resources.engines.local import LocalEngine
 from tests.bench.documents import Corpus, megabytes
-from tests.bench.measure import Peak, Row, cpu_seconds, rounds_of
+from tests.bench.measure import Peak, Row, rounds_of
 
 BENCH = "bench_pipeline"
 FIGURES = {"both": 4.0, "unsure": 6.0}
@@ -45,14 +35,6 @@ NEAR_DEDUP = ("minhash_signatures", "keeper_ranks", "near_edges", "dedup_cluster
 """The stages that dedup and the writing of what is left consist of."""
 NEAR_DEDUP_FIGURE, SPEEDUP, IMPORT_SECONDS = 20.0, 1.8, 3.0
 QUIZ_ITEMS = 1_000
-
-
-class _Hidden:
-    """A finder to which pandas is not installed."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        if name.partition(".")[0] == "pandas":
-            raise ModuleNotFoundError(name)
 
 
 def write_root(root: Path, text: pa.LargeStringArray) -> Path:
@@ -85,38 +67,6 @@ def write_root(root: Path, text: pa.LargeStringArray) -> Path:
     return root
 
 
-def build(root: Path, version: str, workers: int) -> dict[str, Any]:
-    """Build a version: CPU seconds of each stage, wall seconds of all, documents read and published."""
-    layout, key = Layout(root), VersionKey("bench", version)
-    made = Build(layout, LocalEngine(scratch=layout.corpus / "work" / "scratch", workers=workers))
-    for one in load_version(layout, key).pairs:
-        pin_row(layout, one)
-    pairs = load_pairs(layout, key)
-    [pair] = pairs
-    steps: dict[str, Callable[[], object]] = {
-        "raw_fetch": lambda: make_raw_set(layout, pair.row, [layout.corpus / file.url for file in pair.row.files]),
-        "documents": lambda: documents(made, pair).make(),
-        "doc_signals": lambda: signals(made, pair).make(),
-        "filtered_docs": lambda: verdicts(made, pair).make(),
-        "minhash_signatures": lambda: signatures(made, pair).make(),
-        "keeper_ranks": lambda: keepers.ranks(made, pairs).make(),
-        "near_edges": lambda: near_edges.edges(made, pairs).make(),
-        "dedup_clusters": lambda: clusters.dedup_clusters(made, pairs).make(),
-        "scrubbed_docs": lambda: scrub.scrubbed_docs(made, pairs, pair).make(),
-        "publish": lambda: publish(made, pairs),
-        "datasheet": lambda: write_datasheet(layout, key),
-    }
-    cpu: dict[str, float] = {}
-    began, start = time.perf_counter(), cpu_seconds()
-    for name, step in steps.items():
-        step()
-        cpu[name] = cpu_seconds() - start
-        start += cpu[name]
-    wall = time.perf_counter() - began
-    published = json.loads((layout.version(key) / "_MANIFEST.json").read_bytes())["n_docs"]
-    return {"cpu": cpu, "wall": wall, "documents": documents(made, pair).open().rows, "published": published}
-
-
 class Builds:
     """Builds of one version over copies of one root, each in a process of its own."""
 
@@ -130,7 +80,7 @@ class Builds:
         root = Path(tempfile.mkdtemp(prefix="build-", dir=self._root.parent))
         try:
             shutil.copytree(self._root, root, dirs_exist_ok=True)
-            command = [sys.executable, "-m", "tests.bench.bench_pipeline", str(root), self._version, str(self._workers)]
+            command = [sys.executable, "-m", "tests.bench.one_build", str(root), self._version, str(self._workers)]
             before = _ended_cpu()
             with subprocess.Popen(command, stdout=subprocess.PIPE) as process, Peak(process.pid) as peak:
                 answer, _ = process.communicate()
@@ -208,7 +158,3 @@ def _import() -> float:
         code = "import warnings; warnings.simplefilter('ignore'); import corpus_assets.definitions"
         subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "CORPUS_ROOT": root})
     return _ended_cpu() - before
-
-
-if __name__ == "__main__":
-    print(json.dumps(build(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))))
