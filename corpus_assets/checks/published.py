@@ -51,6 +51,12 @@ no_leakage = _check(
     "No train row is a near duplicate of a val row, by the published texts",
     blocking=False,
 )
+no_equal_texts = _check(
+    "no_equal_texts",
+    audit_text.no_equal_texts,
+    "No two published rows have the same text, after personal data was replaced",
+    blocking=False,
+)
 retention_of_sources = _check(
     "retention_of_sources",
     audit.retention_of_sources,

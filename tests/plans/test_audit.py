@@ -31,6 +31,7 @@ OF_VERSION: dict[str, Callable[[Layout, VersionKey], Finding]] = {
     "no_residual_pii": audit_text.no_residual_pii,
     "no_contamination": audit_text.no_contamination,
     "no_leakage": audit_text.no_leakage,
+    "no_equal_texts": audit_text.no_equal_texts,
     "retention_of_sources": audit.retention_of_sources,
 }
 
@@ -93,7 +94,7 @@ def test_a_flipped_byte_of_a_shard_is_named(layout: Layout, shard: int, at: int)
     assert not found.passed
     assert str(path) in found.words
     assert "sha256 is" in found.words
-    for other in ("rows_match_ledger", "no_residual_pii", "no_contamination", "no_leakage"):
+    for other in ("rows_match_ledger", "no_residual_pii", "no_contamination", "no_leakage", "no_equal_texts"):
         with pytest.raises(CorruptDataError, match=path.name):
             OF_VERSION[other](layout, V1)
 

@@ -8,7 +8,7 @@ from corpus_assets.plans import audit_text
 from formats.errors import CorruptDataError
 from formats.layout import Layout
 from tests.assets import tiny
-from tests.plans import tampering
+from tests.plans import tampering, tiny_corpus
 from tests.plans.test_audit import failed
 
 V1 = tiny.V1
@@ -78,6 +78,38 @@ def test_two_train_rows_may_be_near_each_other_and_so_may_two_val_rows(layout: L
 
     tampering.republish(layout, V1, repeat)
     assert audit_text.no_leakage(layout, V1).passed
+
+
+def test_rows_with_the_text_of_an_earlier_row_are_counted_and_named_by_no_equal_texts_alone(layout: Layout) -> None:
+    names: list[str] = []
+
+    def repeat(rows: tampering.Rows) -> None:
+        train = [row for row in rows if row["split"] == "train"]
+        for row in (train[4], train[9]):
+            row["text"] = train[1]["text"]
+        train[7]["text"] = train[2]["text"]
+        names.extend(train[i]["id"] for i in (1, 4, 2, 7))
+
+    tampering.republish(layout, V1, repeat)
+    found = audit_text.no_equal_texts(layout, V1)
+    assert found.figures == {"rows": 21, "rows_repeated": 3, "texts_repeated": 2}
+    a, b, c, d = names
+    start = "21 rows, 3 of them with the text of an earlier row (2 texts), such as "
+    assert found.words in (f"{start}{a} = {b}; {c} = {d}", f"{start}{c} = {d}; {a} = {b}")
+    assert failed(layout) == {"no_equal_texts": found.words}
+
+
+def test_mails_that_differ_in_the_address_alone_are_equal_once_it_is_replaced(tmp_path: Path) -> None:
+    """Dedup sees them before, as near duplicates at most."""
+    mails = [
+        {"path": f"{name}.txt", "text": tiny_corpus.GARDEN.replace("keeper@garden-example.com", f"{name}@mail.com")}
+        for name in ("ana", "otto", "ines")
+    ]
+    layout = tiny_corpus.write_inputs(tmp_path / "root", {"fables": mails})
+    tiny_corpus.build(layout, tiny_corpus.V2)
+    found = audit_text.no_equal_texts(layout, tiny_corpus.V2)
+    words = "3 rows, 2 of them with the text of an earlier row (1 texts), such as fables:0 = fables:1"
+    assert (found.passed, found.words) == (False, words)
 
 
 def test_an_eval_set_with_other_bytes_is_refused_by_name(layout: Layout) -> None:
