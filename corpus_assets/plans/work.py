@@ -6,7 +6,8 @@ digests of its inputs and models, the versions of the libraries it names, and th
 
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import metadata
@@ -15,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from formats import canonical, dataset
+from formats import canonical, dataset, durable
 from formats.dataset import Dataset
 from formats.errors import ConfigError
 from formats.layout import Layout
@@ -108,12 +109,12 @@ class Output:
         """The output as stored, or made now and published whole by one rename.
 
         The maker writes below the folder it is given; what its result does not name is removed before publication.
+        What killed makers of the stage left behind is removed first.
         """
         if self.folder.exists():
             return self.open()
-        temporary = self.folder.with_name(f"{self.folder.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            temporary.mkdir(parents=True)
+        gate = self.layout.work("locks", self.identity.stage)
+        with _being_made(self.folder, gate) as temporary:
             made = self.maker(temporary)
             _keep_only(temporary, made)
             dataset.write_manifest(temporary, made, self.identity.as_json())
@@ -123,9 +124,35 @@ class Output:
                 if not self.folder.exists():
                     raise
                 # Another run published the same identity first; its bytes are the same by construction.
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         return self.open()
+
+
+@contextmanager
+def _being_made(out: Path, gate: Path) -> Iterator[Path]:
+    """A temporary folder beside `out`, locked while it is in use and removed at the end, if it is still there."""
+    temporary = out.with_name(f"{out.name}.{secrets.token_hex(4)}.tmp")
+    with ExitStack() as held:
+        with durable.one_at_a_time(gate):  # so that no run sweeps a folder before its owner has locked it
+            _sweep(out.parent)
+            held.enter_context(durable.one_at_a_time(_lock_of(temporary)))
+            held.callback(_lock_of(temporary).unlink)  # before it is let go, and after the folder
+            held.callback(shutil.rmtree, temporary, ignore_errors=True)
+            temporary.mkdir()
+        yield temporary
+
+
+def _lock_of(temporary: Path) -> Path:
+    return temporary.with_name(f".{temporary.name}.lock")
+
+
+def _sweep(stage: Path) -> None:
+    """Remove the temporary folders of a stage whose makers are gone, and their locks."""
+    for folder in stage.glob("*.tmp"):
+        if not durable.is_held(_lock_of(folder)):
+            shutil.rmtree(folder, ignore_errors=True)
+    for lock in stage.glob(".*.tmp.lock"):
+        if not durable.is_held(lock):
+            lock.unlink(missing_ok=True)
 
 
 def _keep_only(folder: Path, made: Dataset) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,49 @@ def test_a_flipped_byte_of_a_shard_is_named_where_it_is_read(tmp_path: Path, at:
     faults.flip_byte(Path(made.shards[0].path), at)
     with pytest.raises(CorruptDataError, match=r"part-00000\.parquet: sha256 is"):
         dataset.read_table(output(tmp_path).open())
+
+
+def _make_for_ever(root: Path, writing: Any) -> None:
+    """A maker that has written half its rows, and waits."""
+
+    def maker(folder: Path) -> Dataset:
+        write(folder / "steps")
+        writing.set()
+        while True:
+            signal.pause()
+
+    output(root, maker).make()
+
+
+def test_what_a_killed_maker_left_is_removed_when_its_stage_is_made_next(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    writing = context.Event()
+    process = context.Process(target=_make_for_ever, args=(tmp_path, writing))
+    process.start()
+    assert writing.wait(60)
+    stage = tmp_path / "corpus/work/doc_signals"
+    left = set(stage.iterdir())
+    assert any((folder / "steps").is_dir() for folder in left)
+
+    output(tmp_path, stage="documents").make()
+    one = output(tmp_path, settings={"a": 3})
+    one.make()
+    assert set(stage.iterdir()) == {*left, one.folder}  # nothing of a maker that lives
+
+    process.kill()
+    process.join(60)
+    other = output(tmp_path, settings={"a": 4})
+    other.make()
+    assert set(stage.iterdir()) == {one.folder, other.folder}
+
+
+def test_a_folder_without_a_lock_and_a_lock_without_a_folder_are_left_overs_too(tmp_path: Path) -> None:
+    stage = tmp_path / "corpus/work/doc_signals"
+    write(stage / f"{'a' * 64}.0123abcd.tmp")
+    (stage / f".{'b' * 64}.0123abcd.tmp.lock").touch()
+    made = output(tmp_path)
+    made.make()
+    assert list(stage.iterdir()) == [made.folder]
 
 
 def _make_together(root: Path, meet: Any, digests: Any) -> None:
