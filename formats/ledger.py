@@ -250,10 +250,12 @@ def append(path: Path, row: LedgerRow) -> None:
 
 
 def resolve_local(ledger: Path, url: str) -> Path | None:
-    """Where a file of the ledger at `ledger` lies on this machine; None when it is to be fetched."""
+    """Where a file of the ledger at `ledger` lies on this machine; None when it is to be fetched. `..` is the folder
+    above in the path as written, whatever links it has.
+    """
     found = _SCHEME.match(url)
     if not found:
-        return ledger.parent / url
+        return Path(os.path.normpath(ledger.parent / url))
     return Path(unquote(urlsplit(url).path)) if found[1] == "file" else None
 
 

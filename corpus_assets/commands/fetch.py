@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from corpus_assets.commands.words import counted
 from corpus_assets.validation.ledger import check_ledger
 from formats import ledger
 from formats.errors import ConfigError, CorpusError
@@ -80,4 +81,4 @@ def _show(source: str, files: Sequence[Planned], paths: Sequence[Path] | None, *
     for file in files:
         print(f"{file.state:<8}  {file.num_bytes:>15,}  {file.verified_bytes:>15,}  {file.url}")
     missing = num_bytes - verified
-    print(f"{source}: {len(files)} files, {in_units(num_bytes)}, {in_units(missing)} to fetch")
+    print(f"{source}: {counted(len(files), 'file')}, {in_units(num_bytes)}, {in_units(missing)} to fetch")

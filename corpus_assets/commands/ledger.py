@@ -3,17 +3,19 @@
 import argparse
 import json
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
 from corpus_assets.commands import measure
+from corpus_assets.commands.words import counted
 from corpus_assets.validation import spdx
 from corpus_assets.validation.ledger import check_ledger
 from formats import ledger
 from formats.errors import ConfigError
 from formats.ledger import CONTAINERS, KINDS, FieldMapping, LedgerFile, LedgerRow
 from formats.reasons import PROFILES
-from resources.download.progress import TerminalProgress, in_units
+from resources.download.progress import in_units
 
 
 def add_parser(subparsers: Any) -> None:
@@ -54,12 +56,13 @@ def _add(args: argparse.Namespace) -> int:
         raise ConfigError("\n".join(wrong))
     if args.layout.ledger.exists() and any(row.source_id == args.source for row in ledger.read(args.layout.ledger)):
         raise ConfigError(f"the ledger has a source {args.source} already; edit its row or choose another name")
-    progress = TerminalProgress(sys.stderr)
-    with measure.connections() as connections:
+    progress = measure.Counter(sys.stderr, len(names))
+    with measure.connections() as connections, closing(progress):
         files = tuple(measure.measure(name, args.layout, connections, progress) for name in names)
     row = LedgerRow(**{**vars(draft), "files": files})
     ledger.append(args.layout.ledger, row)
-    print(f"added {row.source_id}: {len(files)} files, {in_units(row.num_bytes)}, {row.license_spdx}, row {row.digest}")
+    measured = f"{counted(len(files), 'file')}, {in_units(row.num_bytes)}"
+    print(f"added {row.source_id}: {measured}, {row.license_spdx}, row {row.digest}")
     if not args.evidence:
         print("note: no --evidence; say in the row where the licence is stated", file=sys.stderr)
     return 0
@@ -100,5 +103,5 @@ def _check(args: argparse.Namespace) -> int:
     else:
         for violation in found:
             print(f"{path.name} {violation}")
-        print(f"{path}: {rows} rows in order" if not found else f"{path}: {len(found)} violations")
+        print(f"{path}: {counted(len(found), 'violation')}" if found else f"{path}: {counted(rows, 'row')} in order")
     return 1 if found else 0

@@ -7,16 +7,19 @@ import glob
 import hashlib
 import os
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
+from corpus_assets.commands.words import counted
 from formats import durable
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from formats.ledger import LedgerFile
 from resources.download.http import Connections
-from resources.download.progress import Progress
+from resources.download.progress import Progress, in_units
 from resources.download.settings import FetchSettings
 from resources.download.wanted import HTTP_SCHEMES, masked
 
@@ -30,16 +33,58 @@ _KINDS = {
 _CONTAINERS = {".tar": "tar", ".tgz": "tar", ".zip": "zip"}
 
 
+class Counter:
+    """What is measured so far: on a terminal one line, drawn over in place; elsewhere nothing but what went wrong."""
+
+    REDRAW_SECONDS = 0.2
+
+    def __init__(self, stream: TextIO, num_files: int) -> None:
+        self._stream, self._of = stream, counted(num_files, "file")
+        self._files, self._bytes, self._under_way = 0, 0, 0
+        self._drawn = 0.0
+
+    def begin(self, file: str, done: int, total: int) -> None:  # noqa: ARG002
+        self._draw()
+
+    def advance(self, file: str, done: int) -> None:  # noqa: ARG002
+        self._under_way = done
+        self._draw()
+
+    def event(self, file: str, words: str) -> None:
+        self._clear()
+        print(f"{file}: {words}", file=self._stream)
+
+    def end(self, file: str, words: str) -> None:  # noqa: ARG002
+        self._files, self._bytes, self._under_way = self._files + 1, self._bytes + self._under_way, 0
+        self._draw()
+
+    def close(self) -> None:
+        self._clear()
+
+    def _draw(self) -> None:
+        if self._stream.isatty() and time.monotonic() - self._drawn >= self.REDRAW_SECONDS:
+            self._drawn = time.monotonic()
+            measured = in_units(self._bytes + self._under_way)
+            print(f"\r\x1b[Kmeasured {self._files:,} of {self._of}, {measured}", end="", file=self._stream, flush=True)
+
+    def _clear(self) -> None:
+        if self._stream.isatty():
+            print("\r\x1b[K", end="", file=self._stream, flush=True)
+
+
 def is_remote(text: str) -> bool:
     return text.partition("://")[0].lower() in HTTP_SCHEMES and "://" in text
 
 
 def expand(arguments: Sequence[str]) -> list[str]:
     """URLs as they are, and the files meant by paths, folders (all files below, without hidden ones) and patterns.
-    Each once, sorted. Raises ConfigError where an argument names no file.
+    Each once, sorted. Raises ConfigError where an argument names no file, or a URL that nothing here can fetch.
     """
     found: set[str] = set()
     for argument in arguments:
+        scheme, is_url, _ = argument.partition("://")
+        if is_url and not is_remote(argument) and scheme.isalnum():
+            raise ConfigError(f"{argument}: only http(s) URLs can be fetched; give others as files, by their paths")
         names = [argument] if is_remote(argument) else list(_local(argument))
         if not names:
             raise ConfigError(f"{argument}: no such file, and no folder or pattern with files in it")

@@ -1,5 +1,7 @@
 import hashlib
+import io
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -113,6 +115,52 @@ def test_a_local_name_that_would_make_document_urls_unclear_is_refused(root):
     (root / "in" / "a#1.txt").write_bytes(TEXT)
     with pytest.raises(ConfigError, match="rename a local file"):
         add(root, "fables", root / "in" / "a#1.txt")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_many_files_are_one_line_elsewhere_and_one_that_is_drawn_over_on_a_terminal(root, capsys, monkeypatch):
+    for number in range(1200):
+        (root / "in" / f"{number}.txt").write_bytes(TEXT)
+    monkeypatch.setattr(measure.Counter, "REDRAW_SECONDS", 0)
+    add(root, "fables", root / "in", "--kind", "text", "--evidence", "E")
+    said = capsys.readouterr()
+    assert (said.out.count("\n"), said.err) == (1, "")
+    assert said.out.startswith("added fables: 1,203 files, 28.2 KiB, CC0-1.0")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    add(root, "again", root / "in", "--kind", "text", "--evidence", "E")
+    drawn = terminal.getvalue()
+    assert "\n" not in drawn
+    assert "\r\x1b[Kmeasured 7 of 1,203 files, 168 B" in drawn
+    assert drawn.endswith("\r\x1b[K")
+
+
+def test_one_file_is_no_files(root, capsys):
+    add(root, "fables", root / "in" / "a.txt")
+    run(command, root, "ledger", "check")
+    said = capsys.readouterr().out
+    assert "added fables: 1 file, 24 B" in said
+    assert "1 row in order" in said
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org/a.txt", "s3://bucket/a.txt", "file:///a.txt", "FTP://x/y"])
+def test_a_url_that_cannot_be_fetched_is_refused_as_such(root, url):
+    with pytest.raises(ConfigError, match=r"only http\(s\) URLs can be fetched; give others as files, by their paths"):
+        add(root, "fables", url)
+
+
+def test_where_a_file_lies_is_said_without_detours(root, tmp_path):
+    """Also in a root whose corpus folder is a link to another disk: the row was written by the path as one sees it."""
+    (tmp_path / "disk").mkdir()
+    (root / "corpus").symlink_to(tmp_path / "disk")
+    add(root, "fables", root / "in" / "a.txt")
+    path = ledger.resolve_local(Layout(root).ledger, only_row(root).files[0].url)
+    assert path == root / "in" / "a.txt"
+    assert path.read_bytes() == TEXT
 
 
 class _Files(BaseHTTPRequestHandler):
