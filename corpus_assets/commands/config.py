@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpus_assets.validation import corpus_config as validation
-from corpus_assets.validation import plain_yaml, spdx
+from corpus_assets.validation import plain_yaml, spdx, yaml_edit
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import durable, ledger
 from formats.corpus_config import CorpusConfig
@@ -18,7 +18,7 @@ from formats.reasons import PROFILES
 
 _HEAD = """\
 # What {key} is made of. A setting that is not here has its default: `corpus config show {key}` lists all.
-# A published version is immutable: to change a rule, copy this file to the next version.
+# A published version is immutable: to change a rule, `corpus config new <next version> --from {key}`.
 # sources: rows of the ledger. licenses.allow: SPDX ids, `X WITH Y` forms, LicenseRef- names whose terms were read.
 """
 _EXAMPLES = """\
@@ -38,9 +38,11 @@ def add_parser(subparsers: Any) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     new = verbs.add_parser("new", help="write a config to begin with")
     new.add_argument("version", metavar="VERSION", help="<dataset>.<version>, such as starter.v1")
-    new.add_argument("--sources", required=True, metavar="A,B", help="sources of the ledger")
-    new.add_argument("--allow", required=True, metavar="SPDX,SPDX", help="licences that may be used")
+    new.add_argument("--sources", metavar="A,B", help="sources of the ledger")
+    new.add_argument("--allow", metavar="SPDX,SPDX", help="licences that may be used; with --from: these, too")
     new.add_argument("--notes", default="", help="free text; part of the config and its hash")
+    new.add_argument("--from", dest="old", metavar="VERSION", help="copy this version's config, comments and all")
+    new.add_argument("--add-source", default="", metavar="A,B", help="with --from: these sources, too")
     show = verbs.add_parser("show", help="every effective setting and where it comes from")
     show.add_argument("version", metavar="VERSION", help="<dataset>.<version>")
     show.add_argument("--json", action="store_true", help="print {path, config_sha256, settings, from_file} as JSON")
@@ -56,12 +58,7 @@ def _new(args: argparse.Namespace, key: VersionKey) -> int:
     path = args.layout.config(key)
     if path.exists():
         raise ConfigError(f"{path} is there already; edit it, or choose the next version")
-    document: dict[str, Any] = {"dataset": key.dataset, "version": key.version, "sources": _items(args.sources)}
-    document["licenses"] = {"allow": [spdx.normalized(item) for item in _items(args.allow)]}
-    if args.notes:
-        document["notes"] = args.notes
-    body = plain_yaml.write(document)
-    text = _HEAD.format(key=key) + body + _EXAMPLES
+    text = _copied(args, key) if args.old else _begun(args, key)
     durable.write_file(path, text.encode("utf-8"))
     try:
         config = validation.load(path, key)
@@ -72,6 +69,36 @@ def _new(args: argparse.Namespace, key: VersionKey) -> int:
     for note in _notes(config, args.layout):
         print(f"note: {note}", file=sys.stderr)
     return 0
+
+
+def _begun(args: argparse.Namespace, key: VersionKey) -> str:
+    """The text of a config that holds what was asked for, and examples of the rest."""
+    if args.add_source or args.sources is None or args.allow is None:
+        raise ConfigError("expected --sources and --allow, or --from with --add-source and --allow as they are needed")
+    document: dict[str, Any] = {"dataset": key.dataset, "version": key.version, "sources": _items(args.sources)}
+    document["licenses"] = {"allow": [spdx.normalized(item) for item in _items(args.allow)]}
+    if args.notes:
+        document["notes"] = args.notes
+    return _HEAD.format(key=key) + plain_yaml.write(document) + _EXAMPLES
+
+
+def _copied(args: argparse.Namespace, key: VersionKey) -> str:
+    """The text of another version's config under its new name, with the sources and licences that are added."""
+    if args.sources is not None or args.notes:
+        raise ConfigError(
+            "--sources and --notes go without --from; edit the copy, or add with --add-source and --allow"
+        )
+    old = VersionKey.parse(args.old)
+    path = args.layout.config(old)
+    validation.load(path, old)
+    text = path.read_bytes().decode("utf-8").replace(_HEAD.format(key=old), _HEAD.format(key=key))
+    for name, value in (("dataset", key.dataset), ("version", key.version)):
+        text = yaml_edit.replace(text, name, value)
+    for source in _items(args.add_source):
+        text = yaml_edit.add(text, "sources", source)
+    for licence in _items(args.allow or ""):
+        text = yaml_edit.add(text, "licenses.allow", spdx.normalized(licence))
+    return text
 
 
 def _show(args: argparse.Namespace, key: VersionKey) -> int:

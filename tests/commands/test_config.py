@@ -69,6 +69,102 @@ def test_a_config_that_is_there_is_never_overwritten(tmp_path):
     assert Layout(tmp_path).config(KEY).read_bytes() == before
 
 
+COMMENTED = """\
+# the tale of this corpus
+dataset: "starter"   # its name
+version: v1  # the first
+sources:
+  # by hand
+  - web   # all of it
+  - books # some
+# and the licences
+licenses:
+  allow: [MIT,
+          ISC]  # no others
+lang: {allow: [de]}
+notes: |
+  version: v1
+"""
+COPIED = """\
+# the tale of this corpus
+dataset: starter   # its name
+version: v2  # the first
+sources:
+  # by hand
+  - web   # all of it
+  - books # some
+  - '1e3'
+# and the licences
+licenses:
+  allow: [MIT,
+          ISC, Apache-2.0]  # no others
+lang: {allow: [de]}
+notes: |
+  version: v1
+"""
+
+
+def copied(root, text, *words):
+    path = Layout(root).config(KEY)
+    path.parent.mkdir(parents=True)
+    path.write_text(text, "utf-8")
+    assert run(command, root, "config", "new", "starter.v2", "--from", "starter.v1", *words) == 0
+    return path.with_name("v2.yaml").read_text("utf-8")
+
+
+def test_a_copy_keeps_comments_and_takes_in_sources_and_licences(tmp_path):
+    assert copied(tmp_path, COMMENTED, "--add-source", "1e3,web", "--allow", "apache-2.0,mit") == COPIED
+
+
+def test_a_copy_has_every_rule_of_the_old_version_under_its_own_name(tmp_path):
+    copied(tmp_path, COMMENTED)
+    old, new = (load(Layout(tmp_path).config(VersionKey("starter", v)), VersionKey("starter", v)) for v in ("v1", "v2"))
+    assert {**old.as_json(), "version": "v2"} == new.as_json()
+
+
+def test_a_config_in_json_and_one_without_a_last_newline_are_copied_too(tmp_path):
+    as_json = '{"dataset": "starter", "version": "v1", "licenses": {"allow": ["MIT"]}, "sources": ["web"]}'
+    words = ("--add-source", "a,b")
+    assert '"sources": ["web", a, b]' in copied(tmp_path / "json", as_json, *words)
+    block = "dataset: starter\nversion: v1\nlicenses: {allow: [MIT,]}\nsources:\n- web"
+    assert copied(tmp_path / "block", block, *words, "--allow", "ISC").endswith(
+        "[MIT, ISC,]}\nsources:\n- web\n- a\n- b"
+    )
+
+
+def test_the_head_of_a_copied_config_names_the_copy(tmp_path):
+    new(tmp_path, "--sources", "web", "--allow", "MIT")
+    run(command, tmp_path, "config", "new", "other.v7", "--from", "starter.v1")
+    text = Layout(tmp_path).config(VersionKey("other", "v7")).read_text("utf-8")
+    assert "starter" not in text
+    assert "--from other.v7" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "expected --sources and --allow, or --from"),
+        (["--sources", "web"], "expected --sources and --allow, or --from"),
+        (["--sources", "web", "--allow", "MIT", "--add-source", "a"], "expected --sources and --allow, or --from"),
+        (["--from", "starter.v0"], "v0.yaml: is missing"),
+        (["--from", "starter"], "has no dot"),
+        (["--from", "good.v1", "--sources", "web"], "--sources and --notes go without --from"),
+        (["--from", "good.v1", "--add-source", "a b"], "sources[1]"),
+        (["--from", "good.v1", "--allow", "MTI"], "did you mean MIT?"),
+        (["--from", "block.v1"], "version: expected a word"),
+    ],
+)
+def test_a_copy_that_would_be_wrong_is_not_written(tmp_path, words, message):
+    for name, version in (("good", "v1"), ("block", "|-\n  v1")):
+        path = Layout(tmp_path).config(VersionKey(name, "v1"))
+        path.parent.mkdir(parents=True)
+        path.write_text(f"dataset: {name}\nsources: [web]\nlicenses: {{allow: [MIT]}}\nversion: {version}\n", "utf-8")
+    with pytest.raises(ConfigError) as raised:
+        new(tmp_path, *words)
+    assert message in str(raised.value)
+    assert not Layout(tmp_path).config(KEY).exists()
+
+
 def test_show_says_where_each_setting_comes_from(tmp_path, capsys):
     new(tmp_path, "--sources", "web", "--allow", "MIT")
     capsys.readouterr()
