@@ -1,5 +1,6 @@
 """What the pages say a person can type: every command parses, every file they name is there."""
 
+import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -18,11 +19,30 @@ def lines(page: Path) -> list[str]:
     return [line for language, block in blocks if language in ("", "bash") for line in block.splitlines()]
 
 
-COMMANDS = [line for page in PAGES for line in lines(page) if line.startswith("corpus ")]
+def spans(page: Path) -> list[str]:
+    """Code within the text, which may go on in the next line."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)]
 
 
-def test_the_pages_show_commands():
-    assert len(COMMANDS) >= 8
+NAMED = ("corpus ledger add",)
+"""Commands that the text speaks of without their arguments."""
+SHOWN = [code for page in PAGES for code in (*lines(page), *spans(page))]
+COMMANDS = sorted({code for code in SHOWN if code.startswith("corpus ") and "…" not in code and code not in NAMED})
+MODULES = sorted({found[1] for code in SHOWN if (found := re.match(r"python -m (\S+)", code))})
+
+
+def test_the_pages_show_commands_in_blocks_and_within_the_text():
+    assert len(COMMANDS) >= 16
+    assert "corpus config show mine.v1" in COMMANDS
+    assert MODULES
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_of_the_pages_can_be_run(module):
+    found = importlib.util.find_spec(module)
+    assert found is not None
+    assert found.submodule_search_locations is None or importlib.util.find_spec(f"{module}.__main__")
 
 
 @pytest.mark.parametrize("line", COMMANDS)
