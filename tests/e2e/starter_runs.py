@@ -40,11 +40,15 @@ def copy_of_starter(folder: Path) -> Path:
     return folder
 
 
+def environment() -> dict[str, str]:
+    """This process's environment without its settings of the pipeline."""
+    return {name: value for name, value in os.environ.items() if name not in _OURS}
+
+
 def corpus(root: Path, *words: str) -> Ran:
     """`corpus --root ROOT WORDS` in a process of its own, without this process's settings."""
-    environment = {name: value for name, value in os.environ.items() if name not in _OURS}
     command = [sys.executable, "-m", "corpus_assets.cli", "--root", str(root), *words]
-    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, cwd=PROJECT, env=environment(), capture_output=True, text=True, timeout=900)
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
