@@ -21,10 +21,7 @@ _OF_SOURCES = (doc_signals, filtered_docs, minhash_signatures)
 @dg.asset(
     partitions_def=by_version,
     deps=[
-        *(
-            dg.AssetDep(one, partition_mapping=pair_to_version)
-            for one in (doc_signals, filtered_docs, minhash_signatures)
-        ),
+        *(dg.AssetDep(one, partition_mapping=pair_to_version) for one in _OF_SOURCES),
         "corpus_config",
     ],
     group_name="dedup",

@@ -14,7 +14,7 @@ from corpus_assets.plans.keepers import ranks, shards_of
 from corpus_assets.plans.near_edges import edges
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.work import Output, identity
-from corpus_assets.stages import survivors
+from corpus_assets.stages import sorted_rows, survivors
 from corpus_assets.stages.side_rows import column
 from formats import dataset
 from formats.dataset import Dataset
@@ -123,7 +123,7 @@ def dedup_clusters(build: Build, pairs: list[Pair]) -> Output:
     ranked, found = ranks(build, pairs).open(), edges(build, pairs).open()
     ident = identity(
         "dedup_clusters",
-        survivors.CODE_VERSION,
+        f"{survivors.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
         settings={"drop_near": near.drop},
         inputs={"keeper_ranks": ranked.digest, "near_edges": found.digest},
         libraries=("pyarrow", "numpy"),
@@ -139,7 +139,7 @@ def dedup_clusters(build: Build, pairs: list[Pair]) -> Output:
         )
         by_shard = build.engine.sort_reduce(
             Dataset(survivors.DECISIONS, (written,)),
-            Task(f"{_STAGES}.exact_duplicates:as_they_come"),
+            Task(f"{_STAGES}.sorted_rows:as_they_come"),
             Dest(folder / "by_shard", survivors.DECISIONS),
             bucket="shard",
             keys=("k",),

@@ -5,7 +5,7 @@ from pathlib import Path
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.source_stages import documents, signals, verdicts
 from corpus_assets.plans.work import Output, buckets_for, identity
-from corpus_assets.stages import exact_duplicates, keeper_order
+from corpus_assets.stages import exact_duplicates, keeper_order, sorted_rows
 from formats import dataset
 from formats.dataset import Dataset
 from resources.engines.contract import Dest, Task
@@ -35,7 +35,7 @@ def ranks(build: Build, pairs: list[Pair]) -> Output:
     inputs |= {f"filtered_docs {pair.row.source_id}": one.digest for pair, one in zip(pairs, decided, strict=True)}
     ident = identity(
         "keeper_ranks",
-        f"{keeper_order.CODE_VERSION}.{exact_duplicates.CODE_VERSION}",
+        f"{keeper_order.CODE_VERSION}.{exact_duplicates.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
         settings={"source_ranks": source_ranks},
         inputs=inputs,
         libraries=("pyarrow",),
@@ -68,7 +68,7 @@ def ranks(build: Build, pairs: list[Pair]) -> Output:
         )
         return build.engine.sort_reduce(
             with_keepers,
-            Task(f"{_STAGES}.exact_duplicates:as_they_come"),
+            Task(f"{_STAGES}.sorted_rows:as_they_come"),
             Dest(folder, keeper_order.RANKS),
             bucket="shard",
             keys=("k",),

@@ -6,7 +6,7 @@ from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.source_stages import documents, signatures
 from corpus_assets.plans.work import Output, buckets_for, identity
-from corpus_assets.stages import near_duplicates, verify_pairs
+from corpus_assets.stages import near_duplicates, sorted_rows, verify_pairs
 from formats import dataset
 from formats.corpus_config import NearRules
 from formats.dataset import Dataset
@@ -24,7 +24,7 @@ def edges(build: Build, pairs: list[Pair]) -> Output:
     ranked = ranks(build, pairs).open()
     ident = identity(
         "near_edges",
-        f"{near_duplicates.CODE_VERSION}.{verify_pairs.CODE_VERSION}",
+        f"{near_duplicates.CODE_VERSION}.{verify_pairs.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
         settings={
             "shingle": near.shingle,
             "bands": near.bands,
@@ -101,7 +101,7 @@ def _verified(
     )
     participants = engine.sort_reduce(
         marked,
-        Task(f"{_STAGES}.exact_duplicates:as_they_come"),
+        Task(f"{_STAGES}.sorted_rows:as_they_come"),
         Dest(folder / "participants", verify_pairs.PARTICIPANTS),
         bucket="shard",
         keys=("k",),

@@ -11,7 +11,7 @@ from corpus_assets.plans.near_edges import edges
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.work import Output, buckets_for, identity
-from corpus_assets.stages import place_rows, protect_val
+from corpus_assets.stages import place_rows, protect_val, sorted_rows
 from corpus_assets.stages.side_rows import column, rows_of
 from formats import dataset
 from formats.dataset import Dataset
@@ -34,7 +34,7 @@ def withheld(build: Build, pairs: list[Pair]) -> Output:
     found = edges(build, pairs).open()
     ident = identity(
         "withheld",
-        protect_val.CODE_VERSION,
+        f"{protect_val.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
         settings={},
         inputs={"scrubbed_docs": scrubbed.digest, "dedup_clusters": decided.digest, "near_edges": found.digest},
         libraries=("pyarrow", "numpy"),
@@ -47,7 +47,7 @@ def withheld(build: Build, pairs: list[Pair]) -> Output:
         )
         return build.engine.sort_reduce(
             Dataset(protect_val.WITHHELD, (written,)),
-            Task(f"{_STAGES}.exact_duplicates:as_they_come"),
+            Task(f"{_STAGES}.sorted_rows:as_they_come"),
             Dest(folder, protect_val.WITHHELD),
             bucket="shard",
             keys=("k",),
@@ -102,7 +102,7 @@ def placed_rows(build: Build, pairs: list[Pair]) -> Output:
     leaving = withheld(build, pairs).open().select("k")
     ident = identity(
         "placed_rows",
-        place_rows.CODE_VERSION,
+        f"{place_rows.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
         settings={"sources": [pair.row.source_id for pair in pairs]},
         inputs={"scrubbed_docs": scrubbed.digest, "dedup_clusters": decided.digest, "withheld": leaving.digest},
         libraries=("pyarrow", "numpy"),
@@ -136,7 +136,7 @@ def placed_rows(build: Build, pairs: list[Pair]) -> Output:
         )
         return build.engine.sort_reduce(
             clustered,
-            Task(f"{_STAGES}.exact_duplicates:as_they_come"),
+            Task(f"{_STAGES}.sorted_rows:as_they_come"),
             Dest(folder, place_rows.PLACED),
             bucket="shard",
             keys=("k",),

@@ -14,6 +14,7 @@ from corpus_assets.stages import (
     measure_documents,
     normalize_documents,
     sign_documents,
+    sorted_rows,
     survivors,
 )
 from formats.dataset import Dataset
@@ -83,7 +84,7 @@ def verdicts(build: Build, pair: Pair) -> Output:
     settings = filter_settings(pair)
     ident = identity(
         "filtered_docs",
-        f"{filter_documents.CODE_VERSION}.{exact_duplicates.CODE_VERSION}",
+        f"{filter_documents.CODE_VERSION}.{exact_duplicates.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
         settings=settings,
         inputs={"doc_signals": source.digest},
         libraries=filter_documents.LIBRARIES,
@@ -118,7 +119,7 @@ def _source_duplicates(build: Build, source: Dataset, folder: Path) -> Dataset:
     )
     return build.engine.sort_reduce(
         found,
-        Task(f"{_STAGES}.exact_duplicates:as_they_come"),
+        Task(f"{_STAGES}.sorted_rows:as_they_come"),
         Dest(folder / "by_part", exact_duplicates.SOURCE_DUPLICATES),
         bucket="part",
         keys=("k",),

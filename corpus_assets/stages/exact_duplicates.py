@@ -82,8 +82,3 @@ def source_duplicates(_bucket: int, batches: Iterator[pa.RecordBatch]) -> Iterat
             [batch.column("part"), batch.column("k"), pa.array(keeper)], schema=SOURCE_DUPLICATES
         )
         yield rows.filter(pa.array(keeper != k))
-
-
-def as_they_come(_bucket: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A sort that changes nothing but the order."""
-    yield from batches
