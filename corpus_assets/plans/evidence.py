@@ -184,20 +184,17 @@ def _files(evidence: Evidence) -> pa.RecordBatch:
 
 def _dropped_by_k(told: Dataset) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Per source the k, ascending, of its exact and of its near duplicates."""
-    found: dict[tuple[str, str], list[np.ndarray]] = {}
-    names = ("id", "source_id", "verdict")
-    for batch in dataset.read(told, columns=names):
-        for reason in (Reason.EXACT_DUPLICATE.value, Reason.NEAR_DUPLICATE.value):
+    reasons = (Reason.EXACT_DUPLICATE.value, Reason.NEAR_DUPLICATE.value)
+    found: tuple[dict[str, list[np.ndarray]], ...] = ({}, {})
+    for batch in dataset.read(told, columns=("id", "source_id", "verdict")):
+        for reason, by_source in zip(reasons, found, strict=True):
             rows = batch.filter(pc.equal(batch.column("verdict"), reason))
             for source in pc.unique(rows.column("source_id")).to_pylist():
-                ids = rows.filter(pc.equal(rows.column("source_id"), source)).column("id").to_pylist()
-                k = np.array([int(one.rpartition(":")[2]) for one in ids], np.int64)
-                found.setdefault((reason, source), []).append(k)
-    joined = {key: np.concatenate(parts) for key, parts in found.items()}
-    return tuple(  # type: ignore[return-value]
-        {source: k for (why, source), k in joined.items() if why == reason}
-        for reason in (Reason.EXACT_DUPLICATE.value, Reason.NEAR_DUPLICATE.value)
-    )
+                ids = rows.filter(pc.equal(rows.column("source_id"), source)).column("id")
+                k = pc.cast(pc.utf8_slice_codeunits(ids, len(source) + 1), pa.int64())  # of `<source>:<k>`
+                by_source.setdefault(source, []).append(k.to_numpy())
+    exact, near = ({source: np.concatenate(parts) for source, parts in one.items()} for one in found)
+    return exact, near
 
 
 def cluster_rows(build: Build, pairs: list[Pair]) -> pa.RecordBatch:
@@ -215,9 +212,8 @@ def cluster_rows(build: Build, pairs: list[Pair]) -> pa.RecordBatch:
     if len(a):
         root_of_a = clusters.root[np.searchsorted(clusters.rank, a)]
         np.minimum.at(weakest, np.searchsorted(roots, root_of_a), jaccard)
-    ids = _ids_of_ranks(build, pairs, roots)
     columns = [
-        pa.array(ids, pa.large_string()),
+        _ids_of_ranks(build, pairs, roots),
         pa.array(size),
         pa.array(keepers),
         pa.array((1_000_000 - weakest).astype(np.int32)),
@@ -225,15 +221,17 @@ def cluster_rows(build: Build, pairs: list[Pair]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=evidence_files.CLUSTERS)
 
 
-def _ids_of_ranks(build: Build, pairs: list[Pair], wanted: np.ndarray) -> list[str]:
-    ids = np.full(len(wanted), None, object)
-    sources = [pair.row.source_id for pair in pairs]
-    for batch in dataset.read(ranks(build, pairs).open(), columns=("rank", "source", "k")):
+def _ids_of_ranks(build: Build, pairs: list[Pair], wanted: np.ndarray) -> pa.Array:
+    """The id of each rank in `wanted` (ascending), as large_string."""
+    source, k = np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
+    for batch in dataset.read(ranks(build, pairs).open(), columns=("rank", "source", "k")) if len(wanted) else ():
         rank = column(batch, "rank")
-        at = np.minimum(np.searchsorted(wanted, rank), max(0, len(wanted) - 1))
-        for row in np.flatnonzero(wanted[at] == rank) if len(wanted) else ():
-            ids[at[row]] = f"{sources[batch.column('source')[row].as_py()]}:{batch.column('k')[row].as_py()}"
-    return ids.tolist()
+        at = np.minimum(np.searchsorted(wanted, rank), len(wanted) - 1)
+        rows = np.flatnonzero(wanted[at] == rank)
+        source[at[rows]], k[at[rows]] = column(batch, "source")[rows], column(batch, "k")[rows]
+    names = pa.array([pair.row.source_id for pair in pairs], pa.large_string()).take(pa.array(source))
+    colon = pa.scalar(":", pa.large_string())
+    return pc.binary_join_element_wise(names, pc.cast(pa.array(k), pa.large_string()), colon)
 
 
 def _lineage(pairs: list[Pair], told: Dataset) -> pa.RecordBatch:
