@@ -20,7 +20,7 @@ from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
 
-_PIN = re.compile(rb"([0-9a-f]{64})(?:\n([0-9a-f]{64})  evidence)?\n?")
+_PIN = re.compile(rb"([0-9a-f]{64})(?:\n([0-9a-f]{64}) {1,2}evidence)?\n?")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Pin:
         return cls(found[1].decode(), found[2].decode() if found[2] else None)
 
 
-_SECOND = "64 more, two spaces and the word evidence"
+_SECOND = "64 more and the word evidence"
 
 
 def verify_version(

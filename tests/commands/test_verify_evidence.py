@@ -232,6 +232,8 @@ def test_a_pin_may_hold_the_seal_too(layout, tmp_path, capsys):
     seal = layout.evidence(V1) / evidence.SEAL
     assert pin.read_text().splitlines()[1] == f"{durable.sha256_of(seal)}  evidence"
     assert failed(layout, pin=pin) == set()
+    pin.write_text(pin.read_text().replace("  evidence\n", " evidence"))  # as --help shows it
+    assert failed(layout, pin=pin) == set()
     (layout.evidence(V1) / "extra.txt").write_text("?")
     evidence.seal(layout.evidence(V1))
     assert failed(layout, pin=pin) == {"pin"}
