@@ -33,7 +33,7 @@ MODULES = sorted({found[1] for code in SHOWN if (found := re.match(r"python -m (
 
 
 def test_the_pages_show_commands_in_blocks_and_within_the_text():
-    assert len(COMMANDS) >= 16
+    assert len(COMMANDS) >= 12
     assert "corpus config show mine.v1" in COMMANDS
     assert MODULES
 
