@@ -1,8 +1,10 @@
 """What a build is about: a version with its config, and a pair with the ledger row as this version pins it."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property, lru_cache, wraps
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from corpus_assets.plans import published_version
@@ -78,10 +80,10 @@ def once_a_build(
     """
 
     @wraps(plan)
-    def known(build: Build, *of: _Of.args, **no: _Of.kwargs) -> _Result:
-        key = (plan, *map(_name, of))
+    def known(build: Build, *of: _Of.args, **named: _Of.kwargs) -> _Result:
+        key = (plan, *map(_name, (*of, *named.values())))
         if key not in build.known:
-            build.known[key] = plan(build, *of, **no)
+            build.known[key] = plan(build, *of, **named)
         return build.known[key]
 
     return known
@@ -97,7 +99,16 @@ def _name(of: Any) -> tuple[Any, ...]:
 
 def load_version(layout: Layout, key: VersionKey) -> Version:
     """The version with its config. Raises ConfigError, naming file and field, when the config is not valid."""
-    return Version(key, config_files.load(layout.config(key), key))
+    path, content = layout.config(key), b""
+    with suppress(OSError):  # loading it says what is wrong
+        content = path.read_bytes()
+    return _version(path, key, content)
+
+
+@lru_cache(maxsize=64)
+def _version(path: Path, key: VersionKey, _content: bytes) -> Version:
+    """A file with the same content is parsed once a process: every step and check of a build loads its version."""
+    return Version(key, config_files.load(path, key))
 
 
 def pin_row(layout: Layout, pair: PairKey) -> Any:
