@@ -21,6 +21,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from tests.bench import measure
 from tests.bench.documents import QUICK, Corpus, Sizes, megabytes
@@ -29,9 +30,13 @@ from tests.bench.measure import Quality, Row
 BENCHES = ("bench_raw", "bench_signals", "bench_text", "bench_dedup", "bench_engine", "bench_pipeline")
 
 
+def module_of(bench: str) -> ModuleType:
+    return importlib.import_module(f"tests.bench.{bench}")
+
+
 def rows(bench: str, corpus: Corpus) -> Iterator[Row]:
     """The rows of one bench: its own `rows`, else its `CASES` as they stand."""
-    module = importlib.import_module(f"tests.bench.{bench}")
+    module = module_of(bench)
     if hasattr(module, "rows"):
         yield from module.rows(corpus)
     else:
@@ -39,7 +44,7 @@ def rows(bench: str, corpus: Corpus) -> Iterator[Row]:
 
 
 def quality(bench: str, corpus: Corpus) -> Iterator[Quality]:
-    module = importlib.import_module(f"tests.bench.{bench}")
+    module = module_of(bench)
     if hasattr(module, "quality"):
         yield from module.quality(corpus)
 

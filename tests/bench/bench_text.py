@@ -86,8 +86,11 @@ def quality(corpus: Corpus) -> Iterator[Quality]:
     alarms = alarms_per_mb(corpus.folder)
     yield Quality(BENCH, "phones in a MB of code", alarms["phone"], PHONES_PER_MB_OF_CODE, is_cost=True)
     for name in ("sentences", "word pairs", "documents"):
-        accuracy, undetermined = language_score(labelled_texts(corpus.folder, name))
-        note = f"{undetermined:.1%} und"
+        labelled = labelled_texts(corpus.folder, name)
+        accuracy, undetermined = language_score(labelled)
+        asked = identify(pa.array([text for _, text in labelled], pa.large_string()))[1].is_valid().to_pylist()
+        long, _ = language_score([pair for pair, was in zip(labelled, asked, strict=True) if was])
+        note = f"{undetermined:.1%} und; {long:.4f} of those with letters enough to ask"
         yield Quality(BENCH, f"language of {name}, macro accuracy", accuracy, LANGUAGE_FIGURES.get(name), note=note)
 
 

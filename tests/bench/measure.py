@@ -214,8 +214,8 @@ def below(process: int) -> list[int]:
     """Every living process below one."""
     found, todo = [], [process]
     while todo:
-        for path in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
-            with suppress(OSError):
+        with suppress(OSError):  # it ended meanwhile
+            for path in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
                 children = [int(child) for child in path.read_text().split()]
                 found += children
                 todo += children
