@@ -143,8 +143,8 @@ def _published_row(layout: Layout, pair: PairKey) -> LedgerRow | None:
         lock = durable.read_lock(layout.lock(pair.version))
         raise PublishedError(
             f"{layout.version(pair.version)}: is published with manifest {lock}, made by config {then}, and "
-            f"{layout.config(pair.version)} is now {now}. A published version is immutable; copy its config to a new "
-            f"version (corpus config new) and build that, and restore this one"
+            f"{layout.config(pair.version)} is now {now}. A published version is immutable: take the change to a "
+            f"new one with `corpus config new <new> --from {pair.version}`, and put back {folder / 'config.yaml'} here"
         )
     rows = ledger.read(published_version.verified(folder, sealed, evidence.LEDGER_ROWS))
     return next((row for row in rows if row.source_id == pair.source), None)

@@ -115,7 +115,8 @@ def _refuse_other_bytes(out: Path, lock: Path, made: Path) -> None:
         raise CorruptDataError(lock, "sha256", new, old, "the lock alone changed; restore it from a copy")
     raise PublishedError(
         f"{out}: is published with manifest {old}, and this build makes {new}: inputs, rules or libraries changed "
-        "since. A published version is immutable; copy its config to a new version (corpus config new) and build it"
+        "since. A published version is immutable: make a new one with "
+        f"`corpus config new <new> --from {out.parent.name}.{out.name}`"
     )
 
 

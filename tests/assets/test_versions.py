@@ -80,7 +80,7 @@ def test_a_changed_config_of_a_published_version_is_refused_by_every_way_to_it(
             assert not ran.success
             assert graph.materialized(ran) == []
             assert "A published version is immutable" in graph.failures(ran)
-            assert "copy its config to a new version (corpus config new)" in graph.failures(ran)
+            assert "corpus config new <new> --from" in graph.failures(ran)
     assert as_they_lie(layout.version(V1).parent) == published
 
 

@@ -98,7 +98,7 @@ def test_a_published_version_refuses_other_bytes(small: Path, tmp_path: Path) ->
     ran = runs.corpus(root, "build", str(SMALL))
     assert ran.code == 1
     said = ran.out + ran.err
-    for words in ("is published with manifest", "A published version is immutable", "copy its config to a new version"):
+    for words in ("is published with manifest", "A published version is immutable", "corpus config new <new> --from"):
         assert words in said
     assert runs.files_as_they_lie(root / "corpus" / "starter") == before
     assert audit.manifest_hashes(Layout(root), SMALL).passed

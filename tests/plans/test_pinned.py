@@ -81,7 +81,7 @@ def test_a_published_version_refuses_another_config_before_any_work(tmp_path: Pa
     for words in (
         str(layout.config(V1)),
         "is immutable",
-        "copy its config to a new version",
+        f"corpus config new <new> --from {V1}",
         durable.read_lock(layout.lock(V1)),
     ):
         assert words in str(raised.value)

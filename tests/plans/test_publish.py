@@ -109,7 +109,7 @@ def test_other_bytes_are_refused_whatever_is_left_of_the_published_version(layou
     said = str(raised.value)
     for words in (str(layout.version(V1)), f"is published with manifest {old}", "A published version is immutable"):
         assert words in said
-    assert "copy its config to a new version (corpus config new)" in said
+    assert "corpus config new <new> --from" in said
     assert bytes_of(layout) == before
     assert not list(layout.corpus.glob("tiny/*.tmp"))
 
