@@ -15,7 +15,7 @@ from tests.shared_data import needs_shared_data
 SOURCES = ("stories", "wiki", "docs", "web", "wet")
 AS_WRITTEN = ("config.yaml", evidence.SEAL)
 """The evidence keeps the config as a person wrote it, so an order that means nothing shows there, and in the seal."""
-pytestmark = [pytest.mark.xdist_group("same_bytes"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from tests.kernels import reference
 from tests.shared_data import needs_shared_data
 
 QUICK = ("stories", "wiki", "code")
-pytestmark = pytest.mark.xdist_group("shared_corpus")
 
 
 @dataclass(frozen=True)

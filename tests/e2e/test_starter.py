@@ -21,7 +21,6 @@ from tests import faults
 from tests.e2e import starter_golden as golden
 from tests.e2e import starter_runs as runs
 
-pytestmark = pytest.mark.xdist_group("starter")  # one worker, so that each build is made once
 V1, SMALL = VersionKey("starter", "v1"), VersionKey("starter", "small")
 
 

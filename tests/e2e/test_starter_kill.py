@@ -14,7 +14,7 @@ from formats.layout import Layout
 from formats.naming import VersionKey
 from tests.e2e import starter_runs as runs
 
-pytestmark = [pytest.mark.xdist_group("starter_kill"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 V1 = VersionKey("starter", "v1")
 _POLL_SECONDS = 0.002
 UNFINISHED = (".tmp", ".old")
