@@ -26,13 +26,13 @@ from formats.layout import Layout
 from formats.naming import VersionKey
 from tests.bench.documents import Corpus, megabytes
 from tests.bench.measure import Peak, Row, rounds_of
+from tests.bench.one_build import WRITTEN
 
 BENCH = "bench_pipeline"
 FIGURES = {"both": 4.0, "unsure": 6.0}
 VOICES = {"both": "always", "unsure": "unsure"}
 WORDS = {"both": "both voices", "unsure": "second voice where unsure"}
-NEAR_DEDUP = ("minhash_signatures", "keeper_ranks", "near_edges", "dedup_clusters", "publish")
-"""The stages that dedup and the writing of what is left consist of."""
+NEAR_DEDUP = ("minhash_signatures", "keeper_ranks", "near_edges", "dedup_clusters")
 NEAR_DEDUP_FIGURE, SPEEDUP, IMPORT_SECONDS = 20.0, 1.8, 3.0
 QUIZ_ITEMS = 1_000
 
@@ -88,7 +88,7 @@ class Builds:
                 raise RuntimeError(f"{BENCH}: the build ended with exit code {process.returncode}")
             self.reports.append(json.loads(answer))
             self.peak_mb = max(self.peak_mb, peak.mb)
-            return _ended_cpu() - before
+            return _ended_cpu() - before - self.reports[-1][WRITTEN]
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
@@ -130,8 +130,9 @@ def _whole(name: str, builds: Builds, size: float, figure: float | None) -> Iter
 
 
 def _stages(builds: Builds, size: float) -> Iterator[Row]:
-    rounds = tuple(size / one for one in builds.cpu(*NEAR_DEDUP))
-    note = "signatures to shards"
+    written = (report[WRITTEN] for report in builds.reports)
+    rounds = tuple(size / (one + more) for one, more in zip(builds.cpu(*NEAR_DEDUP), written, strict=True))
+    note = "from texts to signatures, pairs, clusters and what is kept"
     yield Row(BENCH, "whole near dedup, documents written", "MB/CPU s", rounds, NEAR_DEDUP_FIGURE, note=note)
     whole = statistics.median(builds.cpu())
     for stage in builds.reports[0]["cpu"]:

@@ -11,10 +11,16 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import corpus_assets.start  # noqa: F401
-from tests.bench.measure import cpu_seconds
+from tests.bench.measure import cpu_of, cpu_seconds
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WRITTEN = "kept documents written"
+"""Not a stage: what a tool that only removes near duplicates would still do."""
 
 
 class _Hidden:
@@ -25,8 +31,19 @@ class _Hidden:
             raise ModuleNotFoundError(name)
 
 
+def kept(batch: "pa.RecordBatch", decided: "pa.Table") -> "pa.RecordBatch":
+    """The documents that dedup kept."""
+    import pyarrow as pa
+
+    from corpus_assets.stages.side_rows import kept_among
+
+    return batch.take(pa.array(kept_among(batch, decided)))
+
+
 def build(root: Path, version: str, workers: int) -> dict[str, Any]:
-    """Build a version: CPU seconds of each stage, wall seconds of all, documents read and published."""
+    """Build a version: CPU seconds of each stage and of WRITTEN, wall seconds of all stages, documents read and
+    published.
+    """
     from corpus_assets.plans import clusters, keepers, near_edges, scrub
     from corpus_assets.plans.datasheet import write_datasheet
     from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
@@ -35,6 +52,8 @@ def build(root: Path, version: str, workers: int) -> dict[str, Any]:
     from corpus_assets.plans.source_stages import documents, signals, signatures, verdicts
     from formats.layout import Layout
     from formats.naming import VersionKey
+    from formats.stage_tables import DOCUMENTS
+    from resources.engines.contract import Dest, Task
     from resources.engines.local import LocalEngine
 
     layout, key = Layout(root), VersionKey("bench", version)
@@ -56,6 +75,12 @@ def build(root: Path, version: str, workers: int) -> dict[str, Any]:
         "publish": lambda: publish(made, pairs),
         "datasheet": lambda: write_datasheet(layout, key),
     }
+
+    def write_kept() -> None:
+        decided = clusters.dedup_clusters(made, pairs).open().select("k", "verdict")
+        task, out = Task("tests.bench.one_build:kept"), Dest(root / "kept", DOCUMENTS)
+        made.engine.map_batches(documents(made, pair).open(), task, out, sides=(decided,))
+
     cpu: dict[str, float] = {}
     began, start = time.perf_counter(), cpu_seconds()
     for name, step in steps.items():
@@ -63,8 +88,15 @@ def build(root: Path, version: str, workers: int) -> dict[str, Any]:
         cpu[name] = cpu_seconds() - start
         start += cpu[name]
     wall = time.perf_counter() - began
+    written = cpu_of(write_kept)
     published = json.loads((layout.version(key) / "_MANIFEST.json").read_bytes())["n_docs"]
-    return {"cpu": cpu, "wall": wall, "documents": documents(made, pair).open().rows, "published": published}
+    return {
+        "cpu": cpu,
+        WRITTEN: written,
+        "wall": wall,
+        "documents": documents(made, pair).open().rows,
+        "published": published,
+    }
 
 
 if __name__ == "__main__":
