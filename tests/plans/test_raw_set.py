@@ -21,7 +21,7 @@ from formats.ledger import LedgerFile, LedgerRow
 from formats.raw_set import RawSet
 from resources.download.fetcher import Fetcher
 from tests import faults
-from tests.records.helpers import http, mapping, row, tar, warc_record
+from tests.records.made_up_files import http, mapping, row, tar, warc_record
 from tests.shared_data import DATA, needs_shared_data
 
 LINES = (

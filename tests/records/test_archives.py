@@ -13,7 +13,7 @@ from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Limits, Record, Tally
 from formats.compressed import Budget
 from formats.errors import ConfigError, CorruptDataError
-from tests.records.helpers import read, records, rejects, row, tar, zipped
+from tests.records.made_up_files import read, records, rejects, row, tar, zipped
 from tests.shared_data import DATA, needs_shared_data
 
 PAGES = {"a/cat.html": b"<p>Tom has a cat.</p>", "a/nap.htm": b"<p>Mia naps.</p>"}

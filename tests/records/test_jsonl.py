@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corpus_assets.records.fields import utc_second
 from corpus_assets.records.record import Limits, Record, Reject
 from formats.errors import CorruptDataError
-from tests.records.helpers import mapping, read, records, rejects
+from tests.records.made_up_files import mapping, read, records, rejects
 
 
 def lines(*values: object) -> bytes:

@@ -10,7 +10,7 @@ from corpus_assets.records.record import Limits, Record, Reject
 from formats.compressed import Budget
 from formats.errors import CorruptDataError, SchemaMismatchError
 from tests import faults
-from tests.records.helpers import mapping, read, records, rejects
+from tests.records.made_up_files import mapping, read, records, rejects
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])

@@ -10,7 +10,7 @@ import pytest
 from corpus_assets.records.record import Limits, Record
 from corpus_assets.records.warc import HTML_TYPES
 from formats.errors import CorruptDataError
-from tests.records.helpers import http, read, records, rejects, warc_record
+from tests.records.made_up_files import http, read, records, rejects, warc_record
 from tests.shared_data import DATA, needs_shared_data
 
 PAGE = b"<!doctype html><title>Cat</title><p>Tom has a cat.</p>"
