@@ -38,7 +38,7 @@ def test_a_kill_at_every_change_of_the_disk_costs_at_most_one_interval(tmp_path)
     points = [json.loads(line.removeprefix("line ")) for line in out.splitlines() if line.startswith("line ")]
     assert process.returncode == 0
     assert [point["point"] for point in points] == list(range(len(points)))
-    assert len(points) > 25  # 3 intervals of some 7 changes, and the end
+    assert len(points) >= 20  # 3 intervals of some 7 changes, and the end
     assert points[-1]["status"] == 0
     for point in points:
         number, got = point["point"], point["received"]

@@ -179,6 +179,7 @@ from tests.conformance.workload import HERE, ROWS
 if __name__ == "__main__":
     verb, root, port = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     runs.MAX_RUN_BYTES = 20_000
+    runs.STORED_BATCH_BYTES, runs.BATCH_BYTES = 5_000, 3_000  # many batches, so that the sort is not read to its end
     sorter.IN_MEMORY_ROWS = 10
     source = dataset.open_folder(root / "source", ROWS)
     engine = LocalEngine(scratch=root / "scratch", processes=True)
