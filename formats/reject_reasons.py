@@ -30,6 +30,19 @@ class RejectReason(StrEnum):
     OTHER_FILE_NAME = "other_file_name"
     BROKEN_MEMBER = "broken_member"
     ENCRYPTED_MEMBER = "encrypted_member"
+    UNSAFE_MEMBER_NAME = "unsafe_member_name"
+    DUPLICATE_MEMBER = "duplicate_member"
     PAGE_TOO_LARGE = "page_too_large"
     BROKEN_HTML = "broken_html"
     NO_MAIN_TEXT = "no_main_text"
+    PARSER_CRASHED = "parser_crashed"
+    PARSER_TIMEOUT = "parser_timeout"
+
+
+DAMAGED = frozenset({
+    RejectReason.BROKEN_JSON, RejectReason.NOT_AN_OBJECT, RejectReason.INVALID_UTF8, RejectReason.LONE_SURROGATE,
+    RejectReason.NO_TEXT_FIELD, RejectReason.TEXT_NOT_A_STRING, RejectReason.NO_URL_FIELD, RejectReason.BAD_DATE,
+    RejectReason.RECORD_TOO_LARGE, RejectReason.BROKEN_HTTP, RejectReason.BROKEN_MEMBER, RejectReason.PARSER_CRASHED,
+    RejectReason.PARSER_TIMEOUT,
+})  # fmt: skip
+"""Records that should have become documents. The other reasons say that a record never was one."""

@@ -1,0 +1,83 @@
+"""The sections `quality` and `ppl` of a corpus config: which models score documents, and whom their scores drop.
+
+Spec: corpus_config.md. Where a section is missing, nothing is scored.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from formats.json_fields import Choice, Number, OrNull, Problem, Rules, SetOf, Text, table
+from formats.reasons import MODEL_RULES, PROFILES
+
+EVERY_LANGUAGE = "*"
+_PATH = Text(says="a path")
+_SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
+_MAX_PERPLEXITY = 2_000_000
+"""A signal is a 32-bit number of thousandths."""
+_PERPLEXITY = OrNull(Number(0, _MAX_PERPLEXITY))
+_OF_PROFILES = SetOf(Choice(PROFILES), min_items=1)
+PROSE_PROFILES = ("prose", "short")
+"""Models of language say nothing of code, unless a config says that they do."""
+_SCALE = {rule.reason: rule.scale for rule in MODEL_RULES}
+
+Limits = dict[str, dict[str, int]]
+"""By reason and language (EVERY_LANGUAGE: all), in the unit of the rule's signal."""
+
+
+@dataclass(frozen=True)
+class QualityModelFile(Rules):
+    """A quality model, or a fastText classifier, whose `label` is what a good document is called. `path` is absolute or
+    relative to the artifacts root.
+    """
+
+    path: Annotated[str, _PATH]
+    sha256: Annotated[str, _SHA256]
+    label: Annotated[str | None, OrNull(Text(says="the name of a label"))] = None
+
+
+@dataclass(frozen=True)
+class QualityRules(Rules):
+    """Scores of a classifier, from 0 to 1. Documents below `min` go; without it the score orders keepers alone."""
+
+    model: QualityModelFile
+    min: Annotated[float | None, OrNull(Number(0, 1))] = None
+    profiles: Annotated[tuple[str, ...], _OF_PROFILES] = PROSE_PROFILES
+
+    def limits(self) -> Limits:
+        if self.min is None:
+            return {}
+        return {"quality_too_low": {EVERY_LANGUAGE: round(self.min * _SCALE["quality_too_low"])}}
+
+
+@dataclass(frozen=True)
+class PerplexityModelFile(Rules):
+    """A language model for documents of one language, and the perplexities between which they stay. `path` is absolute
+    or relative to the artifacts root.
+    """
+
+    lang: Annotated[str, Text(r"[a-z]{2}|und", "an ISO 639-1 code or und")]
+    path: Annotated[str, _PATH]
+    sha256: Annotated[str, _SHA256]
+    min: Annotated[float | None, _PERPLEXITY] = None
+    max: Annotated[float | None, _PERPLEXITY] = None
+
+    def rules(self) -> Iterator[Problem]:
+        if self.min is not None and self.max is not None and self.min > self.max:
+            yield "min", f"{self.min:g} is above max, which is {self.max:g}"
+
+
+@dataclass(frozen=True)
+class PerplexityRules(Rules):
+    """Perplexity of a word under the model of a document's language; documents of other languages have none."""
+
+    models: Annotated[tuple[PerplexityModelFile, ...], SetOf(table(PerplexityModelFile), min_items=1, key="lang")]
+    profiles: Annotated[tuple[str, ...], _OF_PROFILES] = PROSE_PROFILES
+
+    def limits(self) -> Limits:
+        found: Limits = {}
+        for model in self.models:
+            for reason, value in (("perplexity_too_low", model.min), ("perplexity_too_high", model.max)):
+                if value is not None:
+                    found.setdefault(reason, {})[model.lang] = round(value * _SCALE[reason])
+        return found

@@ -1,0 +1,12 @@
+"""The page of reject reasons tells every one."""
+
+import re
+from pathlib import Path
+
+import formats
+from formats.reject_reasons import RejectReason
+
+
+def test_every_reason_stands_on_the_page_once_and_in_its_order():
+    page = (Path(formats.__file__).parent / "reject_reasons.md").read_text("utf-8")
+    assert re.findall(r"^\| `([a-z0-9_]+)` \|", page, re.MULTILINE) == [reason.value for reason in RejectReason]
