@@ -1,7 +1,8 @@
-"""Compressed files, told by their first bytes and read as a stream: gzip, zstd, bz2 or plain.
+"""Compressed files, told by their first bytes and read as a stream: gzip, zstd, lz4, bz2 or plain.
 
-All gzip members and all zstd frames are read; skippable frames are passed over. A stream that was cut, even by its last
-byte, is an error that names the file and the place, never a clean end. Memory is bounded: some 64 KiB at a time.
+All gzip members and all zstd and lz4 frames are read; skippable frames are passed over, but for one with a dictionary.
+A stream that was cut, even by its last byte, is an error that names the file and the place, never a clean end. Memory
+is bounded: some 64 KiB at a time.
 """
 
 import bz2
@@ -14,12 +15,15 @@ from typing import Any, BinaryIO, Protocol
 import pyarrow as pa
 
 from formats.errors import CorruptDataError
+from formats.zstd_dictionary import DICTIONARY_FRAME, Unzstd
 
 CHUNK_BYTES = 1 << 20
 _BZ2_READ_BYTES = 1 << 16
 _TODO = "fetch the file again, or correct its checksum and files in the ledger"
 _ZSTD_SKIPPABLE = tuple(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
-_NOT_READ = {"xz": b"\xfd7zXZ\x00", "lz4": b"\x04\x22\x4d\x18", "compress": b"\x1f\x9d", "7z": b"7z\xbc\xaf\x27\x1c"}
+_NOT_READ = {
+    "xz": b"\xfd7zXZ\x00", "old lz4": b"\x02\x21\x4c\x18", "compress": b"\x1f\x9d", "7z": b"7z\xbc\xaf\x27\x1c"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,10 @@ class Budget:
     max_bytes: int = 1 << 40
     max_ratio: int = 1_000
     min_bytes: int = 1 << 28
+
+    def limit(self, compressed_bytes: int) -> int:
+        """What so many compressed bytes may become."""
+        return min(self.max_bytes, max(self.min_bytes, compressed_bytes * self.max_ratio))
 
 
 class Readable(Protocol):
@@ -49,6 +57,7 @@ class Decompressed:
         """`gunzip` replaces the gzip decoder; it has to raise OSError where the stream is broken or cut."""
         self.name, self.position = name, 0
         self._source, self._budget = _Counted(source), budget
+        self._free_bytes = budget.limit(0)
         self.codec = _codec(self._source.peek(10), name)
         if self.codec == "gzip" and gunzip:
             self._decoded: Any = gunzip(self._source)
@@ -56,6 +65,8 @@ class Decompressed:
             self._decoded = self._source
         elif self.codec == "bz2":
             self._decoded = _Bunzip(self._source)
+        elif self.codec == "zstd" and self._source.peek(10).startswith(DICTIONARY_FRAME):
+            self._decoded = Unzstd(self._source)
         else:
             self._decoded = pa.CompressedInputStream(pa.PythonFile(self._source, mode="r"), self.codec)
 
@@ -76,7 +87,8 @@ class Decompressed:
                 raise self._source.failure from None
             raise self._broken(error) from None
         self.position += len(data)
-        self._check_budget()
+        if self.position > self._free_bytes:
+            self._check_budget()
         return data
 
     def lines(self, max_line_bytes: int) -> Iterator[bytes | None]:
@@ -123,9 +135,7 @@ class Decompressed:
 
     def _check_budget(self) -> None:
         budget = self._budget
-        limit = budget.max_bytes
-        if self.codec != "plain":
-            limit = min(limit, max(budget.min_bytes, self.compressed_position * budget.max_ratio))
+        limit = budget.max_bytes if self.codec == "plain" else budget.limit(self.compressed_position)
         if self.position > limit:
             found = f"more than {limit} at compressed byte {self.compressed_position}"
             expected = f"at most {budget.max_bytes}, and {budget.max_ratio} times its compressed bytes"
@@ -224,9 +234,11 @@ def _codec(first: bytes, name: str) -> str:
         return "gzip"
     if first.startswith((b"\x28\xb5\x2f\xfd", *_ZSTD_SKIPPABLE)):
         return "zstd"
+    if first.startswith(b"\x04\x22\x4d\x18"):
+        return "lz4"
     if first[:3] == b"BZh" and first[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
         return "bz2"
     for codec, magic in _NOT_READ.items():
         if first.startswith(magic):
-            raise CorruptDataError(name, "compression", "gzip, zstd, bz2 or none", codec, "recompress the file")
+            raise CorruptDataError(name, "compression", "gzip, zstd, lz4, bz2 or none", codec, "recompress the file")
     return "plain"

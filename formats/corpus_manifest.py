@@ -216,8 +216,22 @@ def read(folder: Path) -> dict[str, Any]:
     path = folder / NAME_ON_DISK
     try:
         data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        raise CorruptDataError(path, "manifest", "a file", "missing", _TODO) from None
+    except durable.NO_FILE:
+        raise CorruptDataError(path, "manifest", "a file", durable.instead_of_a_file(path), _TODO) from None
+    return parse(data, path)
+
+
+def read_locked(folder: Path, lock: Path) -> tuple[dict[str, Any], str]:
+    """The manifest in a version's folder and its SHA-256, which is the one in `lock`. Raises as `read` does, and
+    CorruptDataError where lock and manifest disagree.
+    """
+    path = folder / NAME_ON_DISK
+    data, digest = durable.read_locked(lock, path)
+    return parse(data, path), digest
+
+
+def parse(data: bytes, path: Path) -> dict[str, Any]:
+    """The manifest in what was read of `path`. Raises as `read` does."""
     try:
         manifest = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from formats import corpus_manifest, durable
 from formats.corpus_manifest import DEDUP_DEFAULTS, LEDGER_REF, PII_KEYS, name_pattern, shard_name
-from formats.dataset import Shard, cut_row_groups, read_groups, write_groups
+from formats.dataset import MAX_STRING_BYTES, Shard, cut_row_groups, read_groups, write_groups
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
 from formats.json_fields import MAX_WHOLE
 
@@ -102,12 +102,13 @@ def write_shard(
     """Write one shard from rows in their final order, holding one row group; has the signature of dataset.write_shard.
 
     The columns are SCHEMA's, strings large or not. Row groups are cut by the bytes of `text` alone. Raises
-    SchemaMismatchError for other columns and for nulls, NotConvergedError when an id does not follow the one before.
+    SchemaMismatchError for other columns and for nulls, NotConvergedError when an id does not follow the one before,
+    ConfigError when the urls or ids of a row group are longer together than a column holds.
     """
     if schema != SCHEMA:
         raise SchemaMismatchError(path, "schema", SCHEMA, schema, "hand over formats.corpus_shard.SCHEMA")
     groups = cut_row_groups(batches, SCHEMA, row_group_bytes, _text_bytes)
-    return write_groups(shard_id, path, _checked(path, groups), SCHEMA, compression_level=None)
+    return write_groups(shard_id, path, _checked(path, groups), SCHEMA)
 
 
 def write_shards(
@@ -133,7 +134,7 @@ def write_shards(
     durable.restore_folder(out)
     _check_whole("shard_rows", shard_rows, 1)
     _check_whole("val_permille", val_permille, 0, 1000)
-    _check_whole("row_group_bytes", row_group_bytes, 1)
+    _check_whole("row_group_bytes", row_group_bytes, 1, MAX_STRING_BYTES)
     settings: dict[str, Any] = {
         "dataset": dataset,
         "version": version,
@@ -174,8 +175,9 @@ def read_shard(
     path = out / entry["name"]
     try:
         found = durable.sha256_of(path)
-    except FileNotFoundError:
-        raise CorruptDataError(path, "file", f"sha256 {entry['sha256']}", "missing", _TODO) from None
+    except durable.NO_FILE:
+        found = durable.instead_of_a_file(path)
+        raise CorruptDataError(path, "file", f"sha256 {entry['sha256']}", found, _TODO) from None
     if found != entry["sha256"]:
         raise CorruptDataError(path, "sha256", entry["sha256"], found, _TODO)
     yield from read_groups(path, schema=SCHEMA, rows=entry["rows"], columns=columns, todo=_TODO)
@@ -319,8 +321,8 @@ def _first_rows(rows: Sequence[Doc]) -> list[int]:
 def _batches(
     rows: Sequence[Doc], clusters: Sequence[int], of_shard: range, val_permille: int
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of SCHEMA, but `text` large: the texts of a batch may be longer together than a string column holds."""
-    schema = SCHEMA.set(SCHEMA.get_field_index("text"), pa.field("text", pa.large_string()))
+    """Rows of SCHEMA, but with large strings: those of a batch may be longer together than a string column holds."""
+    schema = pa.schema([(f.name, pa.large_string() if f.type == pa.string() else f.type) for f in SCHEMA])
     for start in range(of_shard.start, of_shard.stop, BATCH_ROWS):
         docs = rows[start : min(start + BATCH_ROWS, of_shard.stop)]
         digests = [hashlib.sha256(doc.text.encode()).digest() for doc in docs]

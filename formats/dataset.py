@@ -7,9 +7,9 @@ refused by name instead of being read as fewer rows.
 import hashlib
 import importlib
 import json
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from formats import canonical, durable
-from formats.errors import CorruptDataError, SchemaMismatchError
+from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 
-VERSION = 1
+VERSION = 2
 MANIFEST = "_DATASET.json"
 DEFAULT_ROW_GROUP_BYTES = 32 * 1024 * 1024
 BATCH_ROWS = 4096
 _TODO = "delete its folder and materialize the stage again"
+MAX_STRING_BYTES = 2**31 - 1
+"""What a string or binary column holds at most in one piece: its offsets have 32 bits."""
 _VARIABLE_WIDTH = (pa.large_string(), pa.large_binary(), pa.string(), pa.binary())
 
 
@@ -95,30 +97,36 @@ def write_shard(
 ) -> Shard:
     """Write one shard whole or not at all. Row groups are cut by bytes of the rows alone, so that how the rows came
     cut into batches never shows in the file.
+
+    Written for speed: such files live as long as a build needs them. Dictionaries would take twice the time and, with
+    zstd behind them, more room.
     """
-    return write_groups(shard_id, path, cut_row_groups(batches, schema, row_group_bytes), schema, compression_level=3)
+    groups = cut_row_groups(batches, schema, row_group_bytes)
+    return write_groups(shard_id, path, groups, schema, compression_level=1, use_dictionary=False)
 
 
-def write_groups(
-    shard_id: int, path: Path, groups: Iterable[pa.Table], schema: pa.Schema, *, compression_level: int | None
-) -> Shard:
-    """Write each table as one row group of one zstd Parquet file: temporary name, fsync, rename."""
+def write_groups(shard_id: int, path: Path, groups: Iterable[pa.Table], schema: pa.Schema, **options: Any) -> Shard:
+    """Write each table as one row group of one zstd Parquet file: temporary name, fsync, rename. `options` are those of
+    pyarrow.parquet.ParquetWriter. An OSError of the writer names `path`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     rows = 0
     try:
-        with pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=compression_level) as writer:
-            for group in groups:
-                writer.write_table(group, row_group_size=max(1, group.num_rows))
-                rows += group.num_rows
-        with open(temporary, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            os.fsync(file.fileno())
-        num_bytes = temporary.stat().st_size
+        with durable.HashedFile(temporary) as file:
+            with pq.ParquetWriter(file, schema, compression="zstd", **options) as writer:
+                for group in groups:
+                    writer.write_table(group, row_group_size=max(1, group.num_rows))
+                    rows += group.num_rows
+            file.sync()
         temporary.rename(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return Shard(shard_id, str(path), rows, num_bytes, digest)
+    except BaseException as error:
+        with suppress(OSError):  # on a file system that refuses this, too, the first error is the one to see
+            temporary.unlink()
+        if isinstance(error, OSError) and error.errno and error.filename is None:  # Arrow's own names no file
+            error.filename = str(path)
+        raise
+    return Shard(shard_id, str(path), rows, file.num_bytes, file.sha256)
 
 
 def row_sizes(batch: pa.RecordBatch) -> np.ndarray:
@@ -159,23 +167,29 @@ def cut_row_groups(
                 room -= int(ends[stop - 1]) - taken
                 start, taken = stop, int(ends[stop - 1])
             if start < batch.num_rows:
-                yield _one_chunk(held, schema)
-                held, room = [], row_group_bytes
+                group = _one_chunk(held, schema)
+                held, room = [], row_group_bytes  # let go before the group is written, which takes memory of its own
+                yield group
+                del group
     if held:
         yield _one_chunk(held, schema)
 
 
 def _one_chunk(held: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """The slices as one table of `schema`. Columns are joined before the cast: joining copies a slice to the start of
-    its own buffer, so that large_string fits string however far into a long batch the slice lay.
+    its own buffer, so that large_string fits string however far into a long batch the slice lay. Raises ConfigError
+    where a column does not fit 32-bit offsets.
     """
     todo = "hand over rows of the shard's schema"
     if (found := held[0].schema.names) != schema.names:
         raise SchemaMismatchError("rows to write", "columns", schema.names, found, todo)
     columns = []
     for i, field_ in enumerate(schema):
+        parts = [batch.column(i) for batch in held]
         try:
-            columns.append(pa.concat_arrays([batch.column(i) for batch in held]).cast(field_.type))
+            if field_.type in (pa.string(), pa.binary()):
+                _check_fits(field_.name, parts)
+            columns.append(pa.concat_arrays(parts).cast(field_.type))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise SchemaMismatchError("rows to write", field_.name, field_.type, error, todo) from None
         if not field_.nullable and (nulls := columns[-1].null_count):
@@ -183,16 +197,40 @@ def _one_chunk(held: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
+def _check_fits(name: str, parts: Sequence[pa.Array]) -> None:
+    num_bytes = sum(pc.sum(pc.binary_length(part)).as_py() or 0 for part in parts)
+    if num_bytes > MAX_STRING_BYTES:
+        raise ConfigError(
+            f"column {name}: {sum(map(len, parts))} rows of one row group hold {num_bytes} bytes, expected at most "
+            f"{MAX_STRING_BYTES}; make shard_rows smaller"
+        )
+
+
 def verified(shard: Shard) -> Path:
     """The shard's path, once its length and hash are what the manifest says. Raises CorruptDataError."""
     path = Path(shard.path)
-    if not path.exists():
-        raise CorruptDataError(path, "file", f"{shard.num_bytes} bytes", "missing", _TODO)
+    if not path.is_file():
+        raise CorruptDataError(path, "file", f"{shard.num_bytes} bytes", durable.instead_of_a_file(path), _TODO)
     if (found := path.stat().st_size) != shard.num_bytes:
         raise CorruptDataError(path, "length", shard.num_bytes, found, _TODO)
     if (digest := durable.sha256_of(path)) != shard.sha256:
         raise CorruptDataError(path, "sha256", shard.sha256, digest, _TODO)
     return path
+
+
+def verified_bytes(shard: Shard) -> bytes:
+    """The bytes of a shard that is read whole: what length and hash are taken of is what is given, since a file that is
+    checked and then read again may be another one. Raises CorruptDataError.
+    """
+    path = Path(shard.path)
+    if not path.is_file():
+        raise CorruptDataError(path, "file", f"{shard.num_bytes} bytes", durable.instead_of_a_file(path), _TODO)
+    data = path.read_bytes()
+    if len(data) != shard.num_bytes:
+        raise CorruptDataError(path, "length", shard.num_bytes, len(data), _TODO)
+    if (digest := hashlib.sha256(data).hexdigest()) != shard.sha256:
+        raise CorruptDataError(path, "sha256", shard.sha256, digest, _TODO)
+    return data
 
 
 def read_shard(
@@ -219,7 +257,7 @@ def read_groups(
     of rows than `rows` and for what cannot be decoded.
     """
     try:
-        with pq.ParquetFile(path, memory_map=True) as file:
+        with pq.ParquetFile(path) as file:  # not mapped: what is mapped counts as resident up to the whole file
             if schema is not None and not file.schema_arrow.equals(schema, check_metadata=True):
                 raise SchemaMismatchError(path, *_first_difference(schema, file.schema_arrow), todo)
             if rows is not None and file.metadata.num_rows != rows:
@@ -269,7 +307,13 @@ def write_manifest(folder: Path, dataset: Dataset, identity: dict[str, Any]) -> 
         ],
         "notes": dataset.notes,
     }
-    durable.write_file(folder / MANIFEST, (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode())
+    manifest["sha256"] = canonical.digest(manifest)  # a flipped digit is still JSON
+    durable.write_file(folder / MANIFEST, _manifest_bytes(manifest))
+
+
+def _manifest_bytes(manifest: dict[str, Any]) -> bytes:
+    """The one byte form of a manifest."""
+    return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def open_folder(folder: Path, schema: pa.Schema) -> Dataset:
@@ -278,21 +322,27 @@ def open_folder(folder: Path, schema: pa.Schema) -> Dataset:
     """
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        data = path.read_bytes()
+        manifest = json.loads(data)
         if (kind := (manifest["format"], manifest["version"])) != ("dataset", VERSION):
             raise SchemaMismatchError(path, "format and version", ("dataset", VERSION), kind, _TODO)
+        said, holds = manifest.pop("sha256"), canonical.digest(manifest)
+        if holds != said:
+            raise CorruptDataError(path, "sha256 of its other keys", said, holds, _TODO)
         shards = tuple(_shard_of(folder, entry) for entry in manifest["shards"])
         notes, found = dict(manifest["notes"]), manifest["schema"]
-    except FileNotFoundError:
-        raise CorruptDataError(path, "manifest", "a file", "missing", _TODO) from None
+    except durable.NO_FILE:
+        raise CorruptDataError(path, "manifest", "a file", durable.instead_of_a_file(path), _TODO) from None
     except CorruptDataError:
         raise
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptDataError(path, "manifest", "a dataset manifest", repr(error), _TODO) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CorruptDataError(path, "manifest", "a dataset manifest", repr(error)[:200], _TODO) from None
     if found != schema_as_json(schema):
         raise SchemaMismatchError(path, "schema", schema_as_json(schema), found, _TODO)
     if [shard.id for shard in shards] != sorted({shard.id for shard in shards}):
         raise CorruptDataError(path, "shards", "ids that ascend", [shard.id for shard in shards], _TODO)
+    if data != _manifest_bytes({**manifest, "sha256": said}):
+        raise CorruptDataError(path, "bytes", "json.dumps(…, indent=2) and a newline", "another form", _TODO)
     return Dataset(schema, shards, notes)
 
 

@@ -1,5 +1,6 @@
 """Whole-or-nothing writes on a local file system, and locks: 64 hex digits and a newline, the SHA-256 of a file."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -14,6 +15,9 @@ from typing import Any
 
 from formats.errors import CorruptDataError
 
+READ_ONLY = 0o444
+"""What `chmod` leaves of the mode a file was made with: to read, for whom the umask let it be made."""
+_REMAKE = "restore it from a copy, or delete it and build the version again"
 _LOCK = re.compile(rb"[0-9a-f]{64}\n")
 
 
@@ -23,17 +27,33 @@ def sha256_of(path: Path | str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an OSError that names no file name `path`: those of writing, syncing and locking know a number alone."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
 def fsync_folder(folder: Path) -> None:
     """Make a rename inside `folder` survive a power cut."""
     fd = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(fd)
+        with naming(folder):
+            os.fsync(fd)
     finally:
         os.close(fd)
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write `data` whole or not at all: temporary name, fsync, rename. An OSError names `path`."""
+    """Write `data` whole or not at all: temporary name, fsync, rename. An OSError names `path`; a device, pipe or
+    socket is none to replace.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "is no ordinary file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -49,6 +69,60 @@ def write_file(path: Path, data: bytes) -> None:
             error.filename = str(path)
         raise
     fsync_folder(path.parent)
+
+
+class HashedFile:
+    """A new file that knows what it was given: `num_bytes` and `sha256` are those of the bytes handed to `write`, never
+    of what the disk gives back. So what is damaged while it is written is refused by its first reader; hashed as it
+    lies there, it would be recorded as right.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115  closed by __exit__
+        self._hasher = hashlib.sha256()
+        self.num_bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        return self._hasher.hexdigest()
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def write(self, data: Any) -> int:
+        """All of `data`, which has the buffer protocol."""
+        self._hasher.update(data)
+        written = self._file.write(data)
+        self.num_bytes += written
+        return written
+
+    def tell(self) -> int:
+        return self.num_bytes
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def sync(self) -> None:
+        """Let it survive a power cut."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> "HashedFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def remove_unfinished(*paths: Path) -> None:
+    """Remove what killed calls of `write_file` left beside `paths`. For the only writer of these files."""
+    for path in paths:
+        for stale in path.parent.glob(f".{path.name}.*.tmp"):
+            stale.unlink(missing_ok=True)
 
 
 def swap_folder(temporary: Path, out: Path) -> None:
@@ -77,34 +151,56 @@ def restore_folder(out: Path) -> None:
 
 
 def write_lock(lock: Path, locked: Path) -> str:
-    """Write the SHA-256 of `locked` into `lock`; returns it."""
+    """Write the SHA-256 of `locked`, as it lies there, into `lock`; returns it. Who has just written `locked` knows its
+    digest better: `write_digest`.
+    """
     found = sha256_of(locked)
-    write_file(lock, f"{found}\n".encode())
+    write_digest(lock, found)
     return found
 
 
-def read_lock(lock: Path) -> str:
-    """The digest in `lock`. Raises CorruptDataError when it is missing or no lock."""
+def write_digest(lock: Path, sha256: str) -> None:
+    """Write the lock of a file with this SHA-256."""
+    write_file(lock, f"{sha256}\n".encode())
+
+
+NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""What reading a path raises where no file lies; `instead_of_a_file` says what does."""
+
+
+def instead_of_a_file(path: Path) -> str:
+    return "a folder" if path.is_dir() else "missing"
+
+
+def read_lock(lock: Path, todo: str = _REMAKE) -> str:
+    """The digest in `lock`. Raises CorruptDataError, which says `todo`, when it is missing or no lock."""
     try:
         data = lock.read_bytes()
-    except FileNotFoundError:
-        raise CorruptDataError(lock, "lock", "64 hex digits and a newline", "missing", "make the set again") from None
+    except NO_FILE:
+        raise CorruptDataError(lock, "lock", "64 hex digits and a newline", instead_of_a_file(lock), todo) from None
     if not _LOCK.fullmatch(data):
-        raise CorruptDataError(lock, "lock", "64 hex digits and a newline", repr(data[:80]), "restore or remake it")
+        raise CorruptDataError(lock, "lock", "64 hex digits and a newline", repr(data[:80]), todo)
     return data[:64].decode()
 
 
-def check_lock(lock: Path, locked: Path) -> str:
-    """The digest in `lock`, after checking that `locked` has it. Raises CorruptDataError when they disagree."""
-    expected = read_lock(lock)
-    if not locked.exists():
-        raise CorruptDataError(locked, "file", f"sha256 {expected}", "missing", "restore or remake it")
-    found = sha256_of(locked)
-    if found != expected:
-        raise CorruptDataError(
-            locked, "sha256", expected, found, f"it disagrees with {lock.name}; restore or remake it"
-        )
-    return expected
+def check_lock(lock: Path, locked: Path, todo: str = _REMAKE) -> str:
+    """The digest in `lock`, after checking that `locked` has it. Raises CorruptDataError, which says `todo`, when they
+    disagree.
+    """
+    return read_locked(lock, locked, todo)[1]
+
+
+def read_locked(lock: Path, locked: Path, todo: str = _REMAKE) -> tuple[bytes, str]:
+    """The bytes of `locked`, which are those that were checked, and their digest, which `lock` holds: a file checked
+    and then read again may be another one. Raises CorruptDataError, which says `todo`, when they disagree.
+    """
+    expected = read_lock(lock, todo)
+    if not locked.is_file():
+        raise CorruptDataError(locked, "file", f"sha256 {expected}", instead_of_a_file(locked), todo)
+    data = locked.read_bytes()
+    if (found := hashlib.sha256(data).hexdigest()) != expected:
+        raise CorruptDataError(locked, "sha256", expected, found, f"it disagrees with {lock.name}; {todo}")
+    return data, expected
 
 
 @contextmanager
@@ -113,7 +209,8 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
     lock.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        with naming(lock):
+            fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
         os.close(fd)
@@ -122,7 +219,7 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
 def is_held(lock: Path) -> bool:
     """Whether somebody holds the lock of `one_at_a_time`."""
     try:
-        fd = os.open(lock, os.O_RDWR)
+        fd = os.open(lock, os.O_RDONLY)  # also where nothing may be written
     except FileNotFoundError:
         return False
     try:
@@ -134,9 +231,14 @@ def is_held(lock: Path) -> bool:
     return False
 
 
-def json_of(path: Path) -> Any:
-    """The JSON value in a file. Raises CorruptDataError when it holds none."""
+def json_of(path: Path, todo: str = _REMAKE) -> Any:
+    """The JSON value in a file. Raises CorruptDataError, which says `todo`, when it holds none."""
+    return json_in(path.read_bytes(), path, todo)
+
+
+def json_in(data: bytes, path: Path, todo: str = _REMAKE) -> Any:
+    """The JSON value in what was read of `path`. Raises CorruptDataError, which says `todo`, when it is none."""
     try:
-        return json.loads(path.read_bytes())
-    except ValueError as error:
-        raise CorruptDataError(path, "content", "JSON in UTF-8", repr(error)[:200], "restore or remake it") from None
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise CorruptDataError(path, "content", "JSON in UTF-8", repr(error)[:200], todo) from None

@@ -9,6 +9,10 @@ class ConfigError(CorpusError, ValueError):
     """A ledger row, config, name or argument that a person has to mend. Raised before any work."""
 
 
+class OrderError(ConfigError):
+    """A request or a state that does not fit an order of training data. Nothing is guessed."""
+
+
 class CorruptDataError(CorpusError, ValueError):
     """A stored file is not what its manifest says, or cannot be decoded. Stops; never retried."""
 

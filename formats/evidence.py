@@ -3,13 +3,15 @@
 Tables are Parquet with whole numbers only. `_EVIDENCE.json`, written last, names every file by length and SHA-256.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from formats import dataset, durable
 from formats.dataset import Shard
@@ -21,7 +23,7 @@ VERSION = 1
 SEAL = "_EVIDENCE.json"
 PART_PATTERN = "part-{id:05d}.parquet"
 STAGE_VERSIONS, LEDGER_ROWS, COUNTS = "stage_versions.json", "ledger_rows.jsonl", "counts.json"
-DATASHEET_HTML, DATASHEET_MD = "datasheet.html", "DATASHEET.md"
+DATASHEET_HTML, DATASHEET_MD, TRAINING_CONTENT = "datasheet.html", "DATASHEET.md", "TRAINING_CONTENT.md"
 SIDECAR = "created.json"
 """Clock times and the like; outside the seal and every digest."""
 BATCH_ROWS = 1 << 16
@@ -68,6 +70,9 @@ DOCUMENTS = _schema(
 )
 """One row a raw document, kept or not. Ratios and Jaccard in millionths, lang_score and quality in thousandths."""
 
+DOCUMENTS_BY_MODELS = DOCUMENTS.append(pa.field("ppl", pa.int32()))
+"""DOCUMENTS of a version whose config has models: perplexity in thousandths, null where not measured."""
+
 FILES = _schema(
     "files",
     ("source_id", pa.large_string()),
@@ -101,7 +106,38 @@ LINEAGE = _schema(
 )
 """Per shard and ledger row, how many rows of the shard came from it."""
 
+LISTED_SITES = _schema(
+    "listed_sites",
+    ("id", pa.large_string()),
+    ("reason", pa.large_string()),
+    ("list", pa.large_string()),
+    ("line", pa.int64()),
+    ("what", pa.large_string()),
+    ("since", pa.large_string(), NULLABLE),
+    ("why", pa.large_string(), NULLABLE),
+)
+"""One row a document that was dropped for its site: the entry of the list, as its line says it."""
+
 SCHEMAS = {"documents": DOCUMENTS, "files": FILES, "clusters": CLUSTERS, "lineage": LINEAGE}
+LISTED_WORDS = _schema(
+    "listed_words",
+    ("id", pa.large_string()),
+    ("list", pa.large_string()),
+    ("listed_words", pa.int64()),
+    ("n_words", pa.int64()),
+    ("listed_word_ratio", pa.int64()),
+    ("too_many", pa.bool_()),
+)
+"""One row a document and word list that share a word, whatever became of the document."""
+
+CAPPED_DOCUMENTS = _schema(
+    "capped_documents", ("id", pa.large_string()), ("domain", pa.large_string()), ("place", pa.int64())
+)
+"""One row a document that was dropped for the cap of its registered domain; its place in the domain's order, from 0."""
+
+OPTIONAL = {"listed_sites": LISTED_SITES, "listed_words": LISTED_WORDS, "capped_documents": CAPPED_DOCUMENTS}
+"""Tables of versions whose config asks for them."""
+TABLES = SCHEMAS | OPTIONAL
 
 
 @dataclass(frozen=True)
@@ -145,26 +181,43 @@ def json_schema() -> dict[str, Any]:
 
 def table_names(name: str, files: Iterable[str]) -> list[str]:
     """Which of `files` hold the table `name`, in row order: the parts of `documents`, one file for every other."""
-    if name not in SCHEMAS:
-        raise ConfigError(f"{name!r} is no table of the evidence; there are {', '.join(SCHEMAS)}")
+    if name not in TABLES:
+        raise ConfigError(f"{name!r} is no table of the evidence; there are {', '.join(TABLES)}")
     if name == "documents":
         return sorted((f for f in files if f.startswith("documents/part-")), key=lambda f: (len(f), f))
     return [f for f in files if f == f"{name}.parquet"]
 
 
+def schema_of(name: str, path: Path) -> pa.Schema:
+    """The columns that a file of the table has to have; what cannot be read is for its reader to say."""
+    if name != "documents":
+        return TABLES[name]
+    try:
+        columns = pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        columns = []
+    return DOCUMENTS_BY_MODELS if DOCUMENTS_BY_MODELS.names[-1] in columns else DOCUMENTS
+
+
 def write(folder: Path, name: str, batches: Iterable[pa.RecordBatch]) -> Shard:
     """Write a table of one file whole or not at all (the parts of `documents` are written by an engine).
 
-    Raises SchemaMismatchError for other columns than SCHEMAS[name].
+    Raises SchemaMismatchError for other columns than TABLES[name].
     """
     path = folder / f"{name}.parquet"
-    return dataset.write_shard(0, path, batches, SCHEMAS[name], row_group_bytes=dataset.DEFAULT_ROW_GROUP_BYTES)
+    return dataset.write_shard(0, path, batches, TABLES[name], row_group_bytes=dataset.DEFAULT_ROW_GROUP_BYTES)
 
 
-def write_json(folder: Path, name: str, value: Any) -> None:
-    """Write a JSON file of the evidence: keys sorted, indented for people."""
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    durable.write_file(folder / name, (text + "\n").encode("utf-8"))
+def json_bytes(value: Any) -> bytes:
+    """The one form of a JSON file of the evidence: keys sorted, indented for people."""
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def entry_of(written: bytes | Shard) -> dict[str, Any]:
+    """What the seal says of a file with these bytes, or of a Parquet file as its writer gave it back."""
+    if isinstance(written, Shard):
+        return {"sha256": written.sha256, "bytes": written.num_bytes}
+    return {"sha256": hashlib.sha256(written).hexdigest(), "bytes": len(written)}
 
 
 def names_in(folder: Path) -> set[str]:
@@ -173,23 +226,18 @@ def names_in(folder: Path) -> set[str]:
     return names - {SEAL, SIDECAR}
 
 
-def seal(folder: Path, changed: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
-    """Write `_EVIDENCE.json` over every file of `names_in`, hashing all or, over an older seal, only those `changed`
-    and those new; returns its `files`. One writer at a time.
+def seal(folder: Path, written: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write `_EVIDENCE.json` over the files in `written`, by name, each with its `entry_of` what was written; for some
+    files more, over an older seal, `{**read_seal(folder), …}`. One writer at a time.
+
+    What lies in the folder is not asked: a file that was damaged or removed since would be sealed as it is, and a whole
+    seal over half the evidence looks right to everybody.
     """
-    known = {} if changed is None else read_seal(folder)
-    files = {
-        name: known[name]
-        if name in known and name not in (changed or ())
-        else {"sha256": durable.sha256_of(folder / name), "bytes": (folder / name).stat().st_size}
-        for name in sorted(names_in(folder))
-    }
-    document = {"format": _FORMAT, "version": VERSION, "files": files}
+    document = {"format": _FORMAT, "version": VERSION, "files": {name: dict(written[name]) for name in sorted(written)}}
     _validate(document, folder / SEAL)
     path, data = folder / SEAL, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
     if not path.is_file() or path.read_bytes() != data:  # a rebuild that changes nothing writes nothing
         durable.write_file(path, data)
-    return files
 
 
 def read_seal(folder: Path) -> dict[str, dict[str, Any]]:
@@ -197,8 +245,8 @@ def read_seal(folder: Path) -> dict[str, dict[str, Any]]:
     path = folder / SEAL
     try:
         document = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise CorruptDataError(path, "seal", "a file", "missing", _TODO) from None
+    except durable.NO_FILE:
+        raise CorruptDataError(path, "seal", "a file", durable.instead_of_a_file(path), _TODO) from None
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(path, "seal", "JSON in UTF-8", repr(error)[:200], _TODO) from None
     _validate(document, path)
@@ -215,12 +263,27 @@ def verified(folder: Path, name: str, entry: dict[str, Any]) -> Path:
     """The path of a sealed file, once length and hash are what the seal says. Raises CorruptDataError."""
     path = folder / name
     if not path.is_file():
-        raise CorruptDataError(path, "file", f"{entry['bytes']} bytes", "missing", _TODO)
+        raise CorruptDataError(path, "file", f"{entry['bytes']} bytes", durable.instead_of_a_file(path), _TODO)
     if (found := path.stat().st_size) != entry["bytes"]:
         raise CorruptDataError(path, "length", entry["bytes"], found, _TODO)
     if (digest := durable.sha256_of(path)) != entry["sha256"]:
         raise CorruptDataError(path, "sha256", entry["sha256"], digest, _TODO)
     return path
+
+
+def read_bytes(folder: Path, name: str, entry: Mapping[str, Any]) -> bytes:
+    """A small sealed file: what is given is what length and hash were taken of, since a file that is checked and then
+    read again may be another one. Raises CorruptDataError.
+    """
+    path = folder / name
+    if not path.is_file():
+        raise CorruptDataError(path, "file", f"{entry['bytes']} bytes", durable.instead_of_a_file(path), _TODO)
+    data = path.read_bytes()
+    if len(data) != entry["bytes"]:
+        raise CorruptDataError(path, "length", entry["bytes"], len(data), _TODO)
+    if (digest := hashlib.sha256(data).hexdigest()) != entry["sha256"]:
+        raise CorruptDataError(path, "sha256", entry["sha256"], digest, _TODO)
+    return data
 
 
 def read(folder: Path, name: str, *, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -234,7 +297,9 @@ def read(folder: Path, name: str, *, columns: Sequence[str] | None = None) -> It
         raise CorruptDataError(folder / SEAL, name, "the table's files", "none", _TODO)
     for file in names:
         path = verified(folder, file, files[file])
-        yield from dataset.read_groups(path, schema=SCHEMAS[name], columns=columns, batch_rows=BATCH_ROWS, todo=_TODO)
+        yield from dataset.read_groups(
+            path, schema=schema_of(name, path), columns=columns, batch_rows=BATCH_ROWS, todo=_TODO
+        )
 
 
 if __name__ == "__main__":  # writes the schema again

@@ -7,6 +7,7 @@ required; a field without a kind is not part of the document. Every problem is f
 
 import dataclasses
 import difflib
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,8 @@ Problem = tuple[str, str]
 
 LINE = r"[^\x00-\x20\x7f-\xa0\u2028\u2029](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*[^\x00-\x20\x7f-\xa0\u2028\u2029])?"
 """One line of text: no control characters, no white space at either end."""
+MAX_PROBLEMS = 100
+"""So many problems of one document are named; a person mends these first."""
 MAX_WHOLE = 2**53 - 1
 """The largest whole number that every JSON reader keeps exactly."""
 
@@ -251,7 +254,7 @@ class Keyed(Kind):
             return
         for key in value:
             if key not in self.kinds:
-                yield _join(path, str(key)), f"unknown {self.word}{did_you_mean(key, self.kinds)}"
+                yield _join(path, shown_key(key)), f"unknown {self.word}{did_you_mean(key, self.kinds)}"
         for key, kind in self.kinds.items():
             if key in value:
                 yield from kind.problems(value[key], _join(path, key))
@@ -340,6 +343,20 @@ class Rules:
         return table(cls).dump(self)
 
 
+def first_problems(kind: Kind, value: Any) -> list[Problem]:
+    """The problems of a document, at most MAX_PROBLEMS and a last one that says that there are more. However long the
+    document, no more are looked for.
+    """
+    found = list(itertools.islice(kind.problems(value, ""), MAX_PROBLEMS + 1))
+    return [*found[:MAX_PROBLEMS], ("", "more is wrong; mend this first")] if len(found) > MAX_PROBLEMS else found
+
+
+def shown_key(key: object) -> str:
+    """A key as it is named in messages: letter for letter where it can be printed and is no longer than a name."""
+    text = str(key)
+    return text if text.isprintable() and len(text) <= 100 else described(text)
+
+
 def described(value: Any) -> str:
     """A value in a message: what it is, and its text cut to a readable length."""
     if value is None:
@@ -352,8 +369,14 @@ def described(value: Any) -> str:
         return "a list"
     if isinstance(value, int) and abs(value) > 10**40:
         return "a number of more than 40 digits"
-    text = ascii(value) if isinstance(value, str) else repr(value)
+    text = ascii(_without_secrets(value[:1_000])[:101]) if isinstance(value, str) else repr(value)
     return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+def _without_secrets(text: str) -> str:
+    """Without user, password and query of a URL that is in it: messages go to logs."""
+    text = re.sub(r"(://)[^/?#\s]*@", r"\1…@", text)
+    return re.sub(r"(://[^?\s]*\?)\S*", r"\1…", text)
 
 
 def did_you_mean(word: object, words: Mapping[str, Any] | tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from formats.naming import PairKey, VersionKey
+from formats.naming import PairKey, TokensKey, VersionKey
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,9 @@ class Layout:
 
     def config(self, key: VersionKey) -> Path:
         return self.configs / key.dataset / f"{key.version}.yaml"
+
+    def token_config(self, key: TokensKey) -> Path:
+        return self.configs / key.version.dataset / f"{key.version.version}.{key.tokens}.yaml"
 
     @property
     def cache(self) -> Path:
@@ -53,3 +56,12 @@ class Layout:
 
     def lock(self, key: VersionKey) -> Path:
         return self.corpus / key.dataset / f"{key.version}.lock"
+
+    @property
+    def snapshots(self) -> Path:
+        """The folder of all snapshots, each named by its content."""
+        return self.root / "snapshots"
+
+    def snapshot_lock(self, key: TokensKey) -> Path:
+        """Which snapshot was made last of a token set: the hex digits of its id."""
+        return self.snapshots / f"{key}.lock"

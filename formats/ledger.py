@@ -16,19 +16,40 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from formats import canonical, durable, naming
 from formats.errors import ConfigError
-from formats.json_fields import Choice, Key, Problem, SetOf, Text, Whole, described, table
+from formats.json_fields import (
+    Choice,
+    Key,
+    Problem,
+    SetOf,
+    Text,
+    Whole,
+    described,
+    first_problems,
+    shown_key,
+    table,
+)
 from formats.reasons import PROFILES
 
 KINDS = ("warc", "wet", "html", "jsonl", "parquet", "text", "markdown")
 MAPPED_KINDS = ("jsonl", "parquet")
 CONTAINERS = ("tar", "zip")
-SCHEMES = ("http", "https", "file")
+STORE_SCHEMES = ("s3", "gs", "gcs", "az", "abfs", "oss", "hf", "ftp", "sftp", "hdfs", "webhdfs", "memory")
+"""Object stores and file servers, read by the fsspec driver of that name; `memory` is of one process."""
+SCHEMES = ("http", "https", "file", *STORE_SCHEMES)
 """Schemes of a file's url; a url without one is a path."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_CREDENTIAL = re.compile(
+    r"token(?!iz)|signature|secret|passw|passphrase|credential|authoriz|(api|access)[_-]?key"
+    r"|(?<![a-z])(sig|auth|pwd|pass|key|jwt|sas)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Names of query fields that sign or authorize a request. Messages mask more; `author`, `codec` are none."""
+MAX_VIOLATIONS = 1_000
+"""So many of one ledger are named; a person mends these first."""
 _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 
 
@@ -66,9 +87,12 @@ def _wrong_url(url: str) -> str | None:
         absolute = parts.netloc == "" and parts.path.startswith("/")
         return None if absolute and "\0" not in unquote(parts.path) else "expected file:///<absolute path>"
     if not parts.hostname:
-        return "has no host"
+        return "has no host or bucket"
     if parts.username is not None or parts.password is not None:
         return "holds a user name or password, which would end up in the corpus; leave it out"
+    for name, _ in parse_qsl(parts.query):
+        if _CREDENTIAL.search(name):
+            return f"holds a credential (field {name} of its query), which would end up in the corpus; leave it out"
     return None
 
 
@@ -161,13 +185,13 @@ def to_json(row: LedgerRow) -> dict[str, Any]:
 
 
 def problems(value: Any) -> list[Problem]:
-    """Every field that is wrong in one row's JSON value."""
-    return list(table(LedgerRow).problems(value, ""))
+    """Every field that is wrong in one row's JSON value, or the first MAX_PROBLEMS."""
+    return first_problems(table(LedgerRow), value)
 
 
 def problems_of_file(value: Any) -> list[Problem]:
     """Every field that is wrong in the JSON value of one file of a row."""
-    return list(table(LedgerFile).problems(value, ""))
+    return first_problems(table(LedgerFile), value)
 
 
 def from_json(value: Any) -> LedgerRow:
@@ -193,11 +217,13 @@ def violations(path: Path) -> list[Violation]:
 def find(path: Path, source: str) -> dict[str, Any]:
     """The JSON value of a source's row as it stands, which may break rules: the blocking checks say which.
 
-    Raises ConfigError where the ledger has no such row, or two.
+    Raises ConfigError where the ledger has no such row, or two; it also says what is wrong in a ledger without the row,
+    since that line may be the damaged one.
     """
     found = [value for value in _values(path) if value.get("source_id") == source]
     if wrong := not_one_row(path, source, len(found)):
-        raise ConfigError(wrong)
+        broken = [f"{path.name} {violation}" for violation in violations(path)] if not found else []
+        raise ConfigError("\n".join((wrong, *broken)))
     return found[0]
 
 
@@ -260,7 +286,9 @@ def resolve_local(ledger: Path, url: str) -> Path | None:
 
 
 def scan(path: Path) -> tuple[list[tuple[int, LedgerRow]], list[Violation]]:
-    """The rows that are right, each with its line, and everything that is wrong."""
+    """The rows that are right, each with its line, and everything that is wrong. Behind MAX_VIOLATIONS nothing is read,
+    and the last one says so.
+    """
     data, unreadable = _read_bytes(path)
     if unreadable:
         return [], [unreadable]
@@ -268,24 +296,34 @@ def scan(path: Path) -> tuple[list[tuple[int, LedgerRow]], list[Violation]]:
     found: list[Violation] = []
     first_line: dict[str, int] = {}
     for number, line in _lines(data):
+        if len(found) > MAX_VIOLATIONS:
+            break
         try:
             value, repeated = _parse(line)
         except _BadLine as error:
-            found.append(Violation(number, "", str(error)))
+            _add(found, number, [("", str(error))])
             continue
-        wrong = [(key, "is there twice; leave one out") for key in repeated] + problems(value)
-        found.extend(Violation(number, field, message) for field, message in wrong)
+        wrong = [(shown_key(key), "is there twice; leave one out") for key in repeated] + problems(value)
+        _add(found, number, wrong)
         source = value.get("source_id") if isinstance(value, dict) else None
         if isinstance(source, str):
             if source in first_line:
                 message = (
                     f"{described(source)} is the source of line {first_line[source]} already; a source has one row"
                 )
-                found.append(Violation(number, "source_id", message))
+                _add(found, number, [("source_id", message)])
             first_line.setdefault(source, number)
         if not wrong:
             rows.append((number, table(LedgerRow).build(value)))
     return rows, found
+
+
+def _add(found: list[Violation], line: int, wrong: list[Problem]) -> None:
+    """Note what is wrong in a line; beyond MAX_VIOLATIONS only that there is more."""
+    room = MAX_VIOLATIONS - len(found)
+    found.extend(Violation(line, field, message) for field, message in wrong[: max(0, room)])
+    if 0 <= room < len(wrong):
+        found.append(Violation(line, "", f"more than {MAX_VIOLATIONS} things are wrong up to here; mend these first"))
 
 
 def _read_bytes(path: Path) -> tuple[bytes, Violation | None]:

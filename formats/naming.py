@@ -43,6 +43,25 @@ class VersionKey:
 
 
 @dataclass(frozen=True, order=True)
+class TokensKey:
+    """One token set of a version: the key `<dataset>.<version>.<tokens>`."""
+
+    version: VersionKey
+    tokens: str
+
+    def __str__(self) -> str:
+        return f"{self.version}.{self.tokens}"
+
+    @classmethod
+    def parse(cls, key: str) -> "TokensKey":
+        version, _, tokens = key.rpartition(".")
+        if "." not in version:
+            words = "expected <dataset>.<version>.<tokens>, such as starter.v1.bpe-512"
+            raise ConfigError(f"token key {key!r} has too few dots; {words}")
+        return cls(VersionKey.parse(version), check_name("tokens", tokens))
+
+
+@dataclass(frozen=True, order=True)
 class PairKey:
     """One source within a version: the key `<source>@<dataset>.<version>`."""
 

@@ -21,14 +21,20 @@ import zstandard
 from formats import canonical, compressed, dataset, durable
 from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError, CorruptDataError
+from formats.json_fields import MAX_WHOLE
 from formats.stage_tables import RAW
 
 VERSION = 1
 MANIFEST, LOCK, REJECTS = "manifest.json", "manifest.json.lock", "rejects.jsonl.zst"
-PART_BYTES = 32 * 1024 * 1024
-"""A part is cut before the line that would take it beyond this many uncompressed bytes."""
+PART_BYTES = 8 * 1024 * 1024
+"""A part is cut before the line that would take it beyond this many uncompressed bytes. Workers share parts and hold
+one each, so a source of some tens of megabytes has several.
+"""
 MAX_PARTS = 100_000
 """Names have five digits, and parts are read in the order of their paths."""
+_MAX_LINE_BYTES = 1 << 30
+"""Of one document or reject. A record has at most 128 MiB (`records.record.Limits`), JSON writes a character in six."""
+_HEAD = {"source_id": str, "ledger_row_digest": str, "extractor": dict}
 REJECTS_FRAME_BYTES = 4 * 1024 * 1024
 ZSTD_LEVEL = 3
 _BLOCK_BYTES = 4 * 1024 * 1024
@@ -105,6 +111,7 @@ class RawSetWriter:
         self._parts: list[dict[str, Any]] = []
         self._reasons: Counter[str] = Counter()
         self._part, self._rejects = bytearray(), bytearray()
+        self._rejects_bytes, self._rejects_hasher = 0, hashlib.sha256()
         self._part_documents = self._documents = self._file_rejects = self._first_k = 0
 
     def add_document(self, url: str, fetched_at: str, license_spdx: str, text: str) -> None:
@@ -140,7 +147,6 @@ class RawSetWriter:
         if self._part:
             self._write_part()
         self._write_rejects()
-        rejects = self._folder / REJECTS
         num_rejects = sum(self._reasons.values())
         manifest = {
             "format": "raw_set",
@@ -151,8 +157,8 @@ class RawSetWriter:
             "rejects": {
                 "name": REJECTS,
                 "rejects": num_rejects,
-                "bytes": rejects.stat().st_size,
-                "sha256": durable.sha256_of(rejects),
+                "bytes": self._rejects_bytes,
+                "sha256": self._rejects_hasher.hexdigest(),
                 "reasons": dict(sorted(self._reasons.items())),
             },
             "totals": {
@@ -165,7 +171,7 @@ class RawSetWriter:
         }
         data = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
         durable.write_file(self._folder / MANIFEST, data)
-        durable.write_lock(self._folder / LOCK, self._folder / MANIFEST)
+        durable.write_digest(self._folder / LOCK, hashlib.sha256(data).hexdigest())
 
     def _write_part(self) -> None:
         if len(self._parts) == MAX_PARTS:
@@ -184,10 +190,13 @@ class RawSetWriter:
         self._part, self._part_documents = bytearray(), 0
 
     def _write_rejects(self) -> None:
-        with open(self._folder / REJECTS, "ab") as file:
-            file.write(_compressed(self._rejects))
+        path, data = self._folder / REJECTS, _compressed(self._rejects)
+        with durable.naming(path), open(path, "ab") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        self._rejects_bytes += len(data)
+        self._rejects_hasher.update(data)
         self._rejects = bytearray()
 
 
@@ -196,21 +205,19 @@ def open_set(folder: Path) -> RawSet:
     Raises CorruptDataError.
     """
     path = folder / MANIFEST
-    digest = durable.check_lock(folder / LOCK, path)
+    data, digest = durable.read_locked(folder / LOCK, path, _TODO)
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = json.loads(data)
         form = (manifest["format"], manifest["version"])
         parts = tuple(_shard(folder, i, part, "documents", part_name(i)) for i, part in enumerate(manifest["parts"]))
         rejects = _shard(folder, 0, manifest["rejects"], "rejects", REJECTS)
-        files = tuple(RawFile(**file) for file in manifest["files"])
-        head = {name: manifest[name] for name in ("source_id", "ledger_row_digest", "extractor")}
-        reasons = dict(manifest["rejects"]["reasons"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptDataError(path, "manifest", "a raw set's manifest", repr(error), _TODO) from None
+        files = tuple(_file(file) for file in manifest["files"])
+        head = {name: _of(kind, manifest[name]) for name, kind in _HEAD.items()}
+        reasons = {_of(str, reason): _of(int, n) for reason, n in manifest["rejects"]["reasons"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CorruptDataError(path, "manifest", "a raw set's manifest", repr(error)[:200], _TODO) from None
     if form != ("raw_set", VERSION):
-        raise CorruptDataError(
-            path, "format", f"raw_set {VERSION}", f"{form[0]} {form[1]}", "use the release that made it"
-        )
+        raise CorruptDataError(path, "format", f"raw_set {VERSION}", f"{form!r:.200}", "use the release that made it")
     return RawSet(folder, **head, files=files, parts=parts, rejects=reasons, rejects_shard=rejects, digest=digest)
 
 
@@ -220,7 +227,7 @@ def read_part(
     """The part's rows in order, in the schema RAW (or these columns of it), after length and hash were checked;
     `raw_line` counts from 0. Raises CorruptDataError naming part and line.
     """
-    data = _decompress(dataset.verified(part))
+    data = _decompress(dataset.verified_bytes(part), part.path)
     line = start = 0
     while start < len(data):
         end = data.rfind(b"\n", start, start + _BLOCK_BYTES) + 1 or data.find(b"\n", start) + 1 or len(data)
@@ -235,20 +242,35 @@ def read_part(
 
 
 def read_rejects(raw: RawSet) -> Iterator[dict[str, Any]]:
-    """The rejects in order: url, position, reason; after length and hash were checked."""
-    with compressed.open_file(dataset.verified(raw.rejects_shard)) as stream:
-        for line in stream.lines(compressed.CHUNK_BYTES):
-            if line is not None:
-                yield json.loads(line)
+    """The rejects in order: url, position, reason; after length and hash were checked. Raises CorruptDataError naming
+    the line that is none.
+    """
+    path = dataset.verified(raw.rejects_shard)
+    with compressed.open_file(path) as stream:
+        for number, line in enumerate(stream.lines(_MAX_LINE_BYTES)):
+            try:
+                value = json.loads(line or b"")
+                if not isinstance(value, dict) or set(value) != {"url", "position", "reason"}:
+                    raise ValueError("other keys")
+                _of(str, value["url"]), _of(int, value["position"]), _of(str, value["reason"])
+            except (ValueError, TypeError, RecursionError) as error:
+                found = "longer than any" if line is None else repr(error)[:200]
+                raise CorruptDataError(
+                    path, f"line {number}", "an object of url, position, reason", found, _TODO
+                ) from None
+            yield value
 
 
 def _compressed(data: bytearray) -> bytes:
     return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(data)
 
 
-def _decompress(path: Path) -> bytes:
+def _decompress(data: bytes, path: str) -> bytes:
     try:
-        return zstandard.ZstdDecompressor().decompress(path.read_bytes(), allow_extra_data=False)
+        size: Any = zstandard.frame_content_size(data)
+        if size > _MAX_LINE_BYTES + PART_BYTES:  # it would be made room for before a byte is decompressed
+            raise zstandard.ZstdError(f"{size} bytes, at most {_MAX_LINE_BYTES + PART_BYTES} are read")
+        return zstandard.ZstdDecompressor().decompress(data, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise CorruptDataError(path, "compression", "one zstd frame that states its size", error, _TODO) from None
 
@@ -257,7 +279,21 @@ def _shard(folder: Path, number: int, entry: dict[str, Any], rows: str, name: st
     """An entry of the manifest as a shard. Raises ValueError for a name that is not the one its place gives it."""
     if entry["name"] != name:
         raise ValueError(f"{entry['name']!r} where {name} belongs")
-    return Shard(number, str(folder / name), entry[rows], entry["bytes"], entry["sha256"])
+    return Shard(number, str(folder / name), _of(int, entry[rows]), _of(int, entry["bytes"]), _of(str, entry["sha256"]))
+
+
+def _file(entry: dict[str, Any]) -> RawFile:
+    """An entry of the manifest's `files`. Raises TypeError or ValueError where it is none."""
+    return RawFile(**{name: _of(str if name in ("url", "sha256") else int, value) for name, value in entry.items()})
+
+
+def _of(kind: type, value: Any) -> Any:
+    """The value. Raises TypeError where it is of another kind, ValueError where it is a number below 0 or too large."""
+    if type(value) is not kind:
+        raise TypeError(f"a {type(value).__name__} where a {kind.__name__} belongs")
+    if isinstance(value, int) and not 0 <= value <= MAX_WHOLE:
+        raise ValueError("a number that counts nothing")
+    return value
 
 
 def _parse(block: bytes, part: Shard, first_line: int) -> pa.Table:
@@ -290,8 +326,8 @@ def _wrong_line(block: bytes, part: Shard, first_line: int, found: str) -> Corru
             if isinstance(value, dict) and set(value) == names and all(isinstance(v, str) for v in value.values()):
                 continue
             wrong = f"a {type(value).__name__} of other keys or values"
-        except ValueError as error:
-            wrong = str(error)
+        except (ValueError, RecursionError) as error:
+            wrong = str(error)[:200]
         return CorruptDataError(
             part.path, f"line {number}", f"an object of {', '.join(_LINE_SCHEMA.names)}", wrong, _TODO
         )

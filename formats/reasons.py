@@ -12,15 +12,21 @@ class Reason(StrEnum):
     """What is not a filter rule. `kept` is the verdict of a row that stays."""
 
     KEPT = "kept"
+    OPT_OUT = "opt_out"
+    BLOCKED_SITE = "blocked_site"
+    TOO_MANY_LISTED_WORDS = "too_many_listed_words"
     EXACT_DUPLICATE = "exact_duplicate"
     NEAR_DUPLICATE = "near_duplicate"
     CONTAMINATED = "contaminated"
     TRAIN_NEAR_VAL = "train_near_val"
+    OVER_DOMAIN_CAP = "over_domain_cap"
 
 
 PROFILES = ("prose", "code", "short")
 FILTERS = ("length", "lang", "charset", "gopher", "repetition")
 """Default order of the filters; a config may order them otherwise."""
+MODEL_FILTERS = ("ppl", "quality")
+"""Filters by the scores of models, after all others: only what these keep is scored."""
 MANIFEST_FILTERS = ("lang", "gopher", "repetition", "ppl")
 """Filters that every manifest names first, also where they dropped nothing or were not configured."""
 
@@ -85,6 +91,28 @@ RULES: tuple[Rule, ...] = (
     Rule("too_many_duplicate_10grams", "repetition", "duplicate_10gram_char_ratio", "max", _RATIO, 0.10, None, None),
 )  # fmt: skip
 
-RULE_BY_REASON = {rule.reason: rule for rule in RULES}
+MODEL_RULES: tuple[Rule, ...] = (
+    Rule("perplexity_too_low", "ppl", "ppl", "min", _MEAN),
+    Rule("perplexity_too_high", "ppl", "ppl", "max", _MEAN),
+    Rule("quality_too_low", "quality", "quality", "min", _PERMILLE),
+)
+"""Rules of MODEL_FILTERS, in the order in which they name a verdict. Their limits are in a config's sections `ppl` and
+`quality` (formats.model_rules): models have no defaults.
+"""
+
+RULE_BY_REASON = {rule.reason: rule for rule in (*RULES, *MODEL_RULES)}
+CAP_FILTER = "domain_cap"
+"""The filter by what a registered domain already has, over all sources and after all else."""
+WORD_FILTER = "words"
+"""The filter by word lists, after the rules of a profile and before models."""
+SITE_FILTERS = {Reason.OPT_OUT.value: "opt_out", Reason.BLOCKED_SITE.value: "block_list"}
+"""The filters that a document's URL alone decides, before anything else; by reason, in the order in which they decide.
+"""
+FILTER_BY_REASON = {rule.reason: rule.filter for rule in (*RULES, *MODEL_RULES)} | SITE_FILTERS
+FILTER_BY_REASON |= {Reason.TOO_MANY_LISTED_WORDS.value: WORD_FILTER, Reason.OVER_DOMAIN_CAP.value: CAP_FILTER}
+"""The filter whose count in the manifest a dropped document adds to; a reason that is missing is no filter's."""
 RULE_BIT = {rule.reason: 1 << i for i, rule in enumerate(RULES)}
-"""The bit of each rule in `rules_failed` and `rules_not_applied`; appended to, never reordered."""
+"""The bit of each rule in `rules_failed` and `rules_not_applied`; appended to, never reordered. Rules of models count
+down from the highest: where a version has no models, their bits are in neither.
+"""
+RULE_BIT |= {rule.reason: 1 << 62 - i for i, rule in enumerate(MODEL_RULES)}

@@ -57,6 +57,9 @@ SIGNALS = _table(
 )
 """What is measured about each document, once. lang_score and quality are in thousandths; null means not measured."""
 
+SIGNALS_BY_MODELS = SIGNALS.append(pa.field("ppl", pa.int32()))
+"""SIGNALS of a version whose config has models: quality, where it was measured, and perplexity in thousandths."""
+
 VERDICTS = _table(
     ("k", pa.int64()),
     ("verdict", pa.large_string()),
@@ -65,6 +68,34 @@ VERDICTS = _table(
     ("keeper_k", pa.int64(), NULLABLE),
 )
 """`kept` or the reason; rule bits as in formats.reasons; keeper_k where an equal text of the source stays instead."""
+
+SITE_ENTRIES = _table(
+    ("reason", pa.large_string()),
+    ("list", pa.large_string()),
+    ("line", pa.int64()),
+    ("what", pa.large_string()),
+    ("since", pa.large_string(), NULLABLE),
+    ("why", pa.large_string(), NULLABLE),
+    ("is_domain", pa.bool_()),
+    ("host", pa.large_string()),
+    ("key", pa.large_string()),
+)
+"""The lines of a version's site lists, in the order in which they decide; what follows `why` is for look-up."""
+
+SITE_MATCHES = _table(("k", pa.int64()), ("reason", pa.large_string()), ("entry", pa.int64()))
+"""Documents that lie at a listed site; entry is a row of SITE_ENTRIES."""
+
+WORD_ENTRIES = _table(("line", pa.int64()), ("entry", pa.large_string()))
+"""The entries of a word list."""
+
+LISTED_WORDS = _table(
+    ("k", pa.int64()),
+    ("list", pa.large_string()),
+    ("listed_words", pa.int64()),
+    ("n_words", pa.int64()),
+    ("too_many", pa.bool_()),
+)
+"""A document that shares a word with a list of its language, and how many of its words are part of a listed entry."""
 
 SIGNATURES = _table(("k", pa.int64()), ("n_shingles", pa.int64()), ("signature", pa.binary(SIGNATURE_BYTES)))
 """128 x uint32, little-endian, of each document still in that has words."""

@@ -1,8 +1,14 @@
 """How to break any file, the way disks, copies and people do."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
+
+from formats import durable
 
 
 def flip_byte(path: Path, at: int) -> None:
@@ -19,6 +25,30 @@ def truncate(path: Path, num_bytes: int = 1) -> None:
 
 def append(path: Path, data: bytes = b"\0") -> None:
     path.write_bytes(path.read_bytes() + data)
+
+
+@contextmanager
+def small_files(num_bytes: int) -> Iterator[None]:
+    """No file that this process writes grows beyond `num_bytes`, as on a full disk or under a quota."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def change_once_hashed(monkeypatch: pytest.MonkeyPatch, target: Path, data: bytes) -> None:
+    """Right after `target` is hashed it holds `data`: who hashes a file and then reads it reads that."""
+
+    def hash_and_change(path: Path | str) -> str:
+        found = sha256_of(path)
+        if Path(path) == target:
+            target.write_bytes(data)
+        return found
+
+    sha256_of = durable.sha256_of
+    monkeypatch.setattr(durable, "sha256_of", hash_and_change)
 
 
 def rewrite_parquet(path: Path) -> None:

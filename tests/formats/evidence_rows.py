@@ -53,10 +53,21 @@ ROWS: dict[str, list[dict[str, Any]]] = {
         {"shard": 1, "source_id": "web", "license_spdx": "CC-BY-4.0", "ledger_row_digest": bytes(32), "rows": 1},
     ],
 }
+OPTIONAL: dict[str, list[dict[str, Any]]] = {
+    "listed_sites": [
+        {"id": "web:3", "reason": "opt_out", "list": "asked", "line": 1, "what": "example.org", "since": "2026-11-30",
+         "why": "by mail"},
+        {"id": "web:4", "reason": "blocked_site", "list": "bad", "line": 2, "what": "example.net"},
+    ],
+    "capped_documents": [{"id": "web:2", "domain": "example.org", "place": 3}],
+    "listed_words": [
+        {"id": "web:1", "list": "bad", "listed_words": 2, "n_words": 8, "listed_word_ratio": 250_000, "too_many": True},
+    ],
+}  # fmt: skip
 
 
 def table(name: str, rows: list[dict[str, Any]] | None = None) -> pa.Table:
-    return pa.Table.from_pylist(ROWS[name] if rows is None else rows, evidence.SCHEMAS[name])
+    return pa.Table.from_pylist({**ROWS, **OPTIONAL}[name] if rows is None else rows, evidence.TABLES[name])
 
 
 def write(folder: Path, tables: dict[str, list[dict[str, Any]]] | None = None) -> None:
@@ -68,6 +79,16 @@ def write(folder: Path, tables: dict[str, list[dict[str, Any]]] | None = None) -
         for part, some in enumerate((rows[:2], rows[2:])):
             path = folder / "documents" / evidence.PART_PATTERN.format(id=part)
             dataset.write_shard(part, path, table(name, some).to_batches(), evidence.DOCUMENTS, row_group_bytes=1 << 20)
-    evidence.write_json(folder, evidence.COUNTS, {"web": {"é": 1}})
-    evidence.write_json(folder, evidence.STAGE_VERSIONS, {})
-    evidence.seal(folder)
+    write_json(folder, evidence.COUNTS, {"web": {"é": 1}})
+    write_json(folder, evidence.STAGE_VERSIONS, {})
+    seal_as_it_lies(folder)
+
+
+def write_json(folder: Path, name: str, value: Any) -> None:
+    (folder / name).write_bytes(evidence.json_bytes(value))
+
+
+def seal_as_it_lies(folder: Path) -> None:
+    """Seal whatever lies in the folder: what a forger does, or a test that needs other evidence."""
+    names = evidence.names_in(folder)
+    evidence.seal(folder, {name: evidence.entry_of((folder / name).read_bytes()) for name in names})

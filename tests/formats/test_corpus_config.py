@@ -53,6 +53,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     "negative mean": (document(profiles={"code": {"mean_word_too_long": -1}}), "mean_word_too_long: expected a number"),
     "threshold above 1": (document(dedup={"near": {"jaccard_threshold": 80}}), "expected a number from 0 to 1"),
     "other signatures": (document(dedup={"near": {"num_perm": 256}}), "128 (signatures are stored as 128 x uint32)"),
+    "more hot keepers than a bucket has": (
+        document(dedup={"near": {"max_bucket": 10, "hot_keepers": 11}}),
+        "is 11, above max_bucket, which is 10",
+    ),
+    "a threshold of nothing": (document(dedup={"near": {"jaccard_threshold": 1e-9}}), "is 0 in millionths"),
     "more bands than fit": (document(dedup={"near": {"bands": 17}}), "17 bands of 8 rows need 136 permutations"),
     "seed too long": (document(dedup={"near": {"seed": 2**32}}), "dedup.near.seed: expected a whole number"),
     "eval set twice": (document(decontaminate={"eval_sets": [EVAL_SET] * 2}), "riddles is in the list already"),
@@ -68,6 +73,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "shortest item too long": (document(decontaminate={"min_item_words": 14}), "decontaminate.min_item_words: 14"),
     "which addresses": (document(pii={"ips": "private"}), "pii.ips: expected one of public, all"),
     "country in words": (document(pii={"phone_regions": ["Germany"]}), "pii.phone_regions[0]: expected an ISO 3166"),
+    "row groups beyond a column": (
+        document(row_group_bytes=2**31),
+        "row_group_bytes: expected a whole number from 1 to",
+    ),
     "notes as a number": (document(notes=1), "notes: expected text, found 1; put it in quotes"),
     "the hash as a setting": (document(config_sha256="0" * 64), "config_sha256: unknown setting"),
 }
@@ -182,7 +191,7 @@ def test_rules_decide_in_the_order_of_the_filters_and_not_at_all_without_their_f
         reason for reason, threshold in found.items() if RULE_BY_REASON[reason].filter not in ("repetition", "length")
     }
     assert all(found[reason] is None for reason in off)
-    assert found.keys() == RULE_BY_REASON.keys()
+    assert found.keys() == {rule.reason for rule in RULES}
 
 
 def test_an_unknown_profile_has_no_thresholds():

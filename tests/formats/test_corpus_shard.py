@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats import corpus_manifest, durable
+from formats import corpus_manifest, dataset, durable
 from formats.corpus_shard import (
     SCHEMA,
     Doc,
@@ -29,7 +29,7 @@ from formats.corpus_shard import (
     write_shard,
     write_shards,
 )
-from formats.errors import CorruptDataError, NotConvergedError, SchemaMismatchError
+from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
 from tests import faults
 from tests.golden import make_corpus_shard as golden
 
@@ -274,6 +274,20 @@ def test_text_far_into_a_long_large_string_batch_is_written(tmp_path):
     assert (tmp_path / "far.parquet").read_bytes() == (tmp_path / "near.parquet").read_bytes()
 
 
+@pytest.mark.parametrize(("limit", "fits"), [(39, False), (40, True)])
+def test_urls_that_no_column_of_a_row_group_holds_are_refused_by_name(tmp_path, monkeypatch, limit, fits):
+    """With a lower limit in place of 2 GiB: texts may be empty, so row groups may have any number of rows."""
+    monkeypatch.setattr(dataset, "MAX_STRING_BYTES", limit)
+    docs = [doc(i, "", url="u" * 10) for i in range(4)]
+    if fits:
+        assert write_shards(docs, tmp_path / "c", **{**SETTINGS, "shard_rows": 4})["n_docs"] == 4
+    else:
+        with pytest.raises(ConfigError, match=r"column url: 4 rows .* 40 bytes, .* 39; make shard_rows smaller"):
+            write_shards(docs, tmp_path / "c", **{**SETTINGS, "shard_rows": 4})
+        assert list(tmp_path.iterdir()) == []
+    write_shards(docs, tmp_path / "d", **SETTINGS)
+
+
 # What is refused
 
 
@@ -327,6 +341,7 @@ def test_bad_document_is_a_value_error_with_nothing_written(tmp_path, name, old)
         {"val_permille": 1001},
         {"val_permille": 0.5},
         {"row_group_bytes": 0},
+        {"row_group_bytes": 2**31},
         {"dataset": "Toy"},
         {"dataset": "raw"},
         {"version": "1.0"},

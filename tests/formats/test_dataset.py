@@ -1,5 +1,6 @@
 """Datasets: bytes depend on rows alone, and nothing short or changed is read as fewer rows."""
 
+import errno
 import itertools
 import json
 from pathlib import Path
@@ -171,7 +172,7 @@ def test_a_shard_that_its_hash_vouches_for_is_still_held_to_its_rows(tmp_path):
 def test_pages_that_cannot_be_decompressed_are_corrupt_data(tmp_path):
     path = tmp_path / "a"
     write(path, batch(*[f"{i} hens" for i in range(999)]))
-    offset = pq.ParquetFile(path).metadata.row_group(0).column(1).dictionary_page_offset
+    offset = pq.ParquetFile(path).metadata.row_group(0).column(1).data_page_offset
     for at in range(offset + 40, offset + 60):
         faults.flip_byte(path, at)
     with pytest.raises(CorruptDataError, match="content is"):
@@ -188,7 +189,7 @@ def shard_with(**keys: Any) -> Any:
 
 BAD_MANIFESTS = {
     "another format": manifest_with(format="evidence"),
-    "a newer version": manifest_with(version=2),
+    "a newer version": manifest_with(version=3),
     "no shards": lambda manifest: {k: v for k, v in manifest.items() if k != "shards"},
     "shards are a number": manifest_with(shards=3),
     "notes are a number": manifest_with(notes=3),
@@ -210,9 +211,72 @@ BAD_MANIFESTS = {
 def test_bad_manifest_is_refused(tmp_path, name):
     stored(tmp_path)
     path = tmp_path / dataset.MANIFEST
-    path.write_text(json.dumps(BAD_MANIFESTS[name](json.loads(path.read_bytes()))))
+    bad = BAD_MANIFESTS[name](json.loads(path.read_bytes()))
+    if isinstance(bad, dict):  # its own digest is right, so that it is refused for what it says
+        bad["sha256"] = canonical.digest({key: value for key, value in bad.items() if key != "sha256"})
+    path.write_text(json.dumps(bad))
+    with pytest.raises(CorruptDataError, match=r"_DATASET\.json: (?!sha256)"):
+        dataset.open_folder(tmp_path, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"), [('"dropped": 2', '"dropped": 3'), ('"id": 3', '"id": 7'), ("test", "rest")]
+)
+def test_a_digit_changed_in_a_manifest_that_is_still_valid_is_refused(tmp_path, said, instead):
+    """Notes are published as counts, and shards of two stages are joined by id: neither has a hash of its own."""
+    stored(tmp_path)
+    path = tmp_path / dataset.MANIFEST
+    text = path.read_text()
+    assert text.count(said) == 1
+    path.write_text(text.replace(said, instead))
+    with pytest.raises(CorruptDataError, match=r"_DATASET\.json: sha256 of its other keys is"):
+        dataset.open_folder(tmp_path, SCHEMA)
+
+
+@pytest.mark.parametrize("change", faults.every_change(b"0123456789"))
+def test_no_damage_of_a_manifest_is_read(tmp_path, change):
+    """Not even what says the same: a file without its last byte is short."""
+    stored(tmp_path)
+    path = tmp_path / dataset.MANIFEST
+    path.write_bytes(faults.every_change(path.read_bytes())[change])
     with pytest.raises(CorruptDataError, match=r"_DATASET\.json"):
         dataset.open_folder(tmp_path, SCHEMA)
+
+
+def test_a_manifest_without_its_digest_is_refused(tmp_path):
+    stored(tmp_path)
+    path = tmp_path / dataset.MANIFEST
+    manifest = json.loads(path.read_bytes())
+    del manifest["sha256"]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(CorruptDataError, match=r"_DATASET\.json"):
+        dataset.open_folder(tmp_path, SCHEMA)
+
+
+def test_a_byte_that_changes_while_a_shard_is_written_is_refused_by_its_first_reader(tmp_path):
+    def batches():
+        yield batch("".join(map(str, range(20_000))))
+        yield batch("b", first=1)
+        yield batch("c", first=2)  # by now the first row group is on the disk
+        faults.flip_byte(next(tmp_path.glob(".*.tmp")), 100)
+
+    shard = dataset.write_shard(0, tmp_path / "part-00000.parquet", batches(), SCHEMA, row_group_bytes=1)
+    with pytest.raises(CorruptDataError, match="sha256"):
+        next(dataset.read_shard(shard))
+
+
+def test_what_arrow_cannot_write_names_the_file(tmp_path, monkeypatch):
+    """Arrow's error of a full disk has its number, and no name."""
+
+    class Full(pq.ParquetWriter):
+        def write_table(self, *_: Any, **__: Any) -> None:
+            raise OSError(errno.ENOSPC, "Error writing bytes to file")
+
+    monkeypatch.setattr(pq, "ParquetWriter", Full)
+    with pytest.raises(OSError, match="part-00000") as raised:
+        write(tmp_path / "part-00000.parquet", batch("x"))
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, str(tmp_path / "part-00000.parquet"))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", None])

@@ -1,5 +1,6 @@
 """Whole-or-nothing writes, folder swaps that a kill cannot halve, and locks."""
 
+import fcntl
 import hashlib
 import os
 from pathlib import Path
@@ -51,6 +52,33 @@ def test_the_first_error_of_a_write_is_raised_with_its_path_also_where_nothing_c
     with pytest.raises(OSError, match="No space left") as raised:
         durable.write_file(tmp_path / "file", b"new")
     assert raised.value.filename == str(tmp_path / "file")
+
+
+def test_a_hashed_file_knows_what_it_was_given_and_not_what_lies_there(tmp_path):
+    with durable.HashedFile(tmp_path / "file") as file:
+        assert file.write(b"one ") == 4
+        file.sync()
+        (tmp_path / "file").write_bytes(b"two ")
+        file.write(memoryview(b"three"))
+    assert (tmp_path / "file").read_bytes() == b"two three"
+    assert (file.num_bytes, file.sha256) == (9, hashlib.sha256(b"one three").hexdigest())
+
+
+@pytest.mark.parametrize("call", ["fsync", "flock"])
+def test_what_the_system_refuses_by_number_alone_is_told_with_its_path(tmp_path, monkeypatch, call):
+    def refused(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr({"fsync": os, "flock": fcntl}[call], call, refused)
+    with pytest.raises(OSError, match="No space left") as raised, durable.one_at_a_time(tmp_path / "place"):
+        durable.fsync_folder(tmp_path / "place")
+    assert raised.value.filename == str(tmp_path / "place")
+
+
+def test_a_path_that_an_error_names_already_stays(tmp_path):
+    with pytest.raises(FileNotFoundError) as raised, durable.naming(tmp_path):
+        (tmp_path / "gone").read_bytes()
+    assert raised.value.filename == str(tmp_path / "gone")
 
 
 def test_a_swap_puts_the_new_folder_in_place_of_the_old(tmp_path):
@@ -126,3 +154,13 @@ def test_a_lock_tells_missing_and_changed_files_apart(tmp_path):
     (tmp_path / "set").unlink()
     with pytest.raises(CorruptDataError, match="file is missing"):
         durable.check_lock(tmp_path / "set.lock", tmp_path / "set")
+
+
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    path, other = tmp_path / "v1.lock", tmp_path / "v11.lock"
+    durable.write_file(path, b"1")
+    durable.write_file(other, b"2")
+    for name in (".v1.lock.ab12cd34.tmp", ".v1.lock.00000000.tmp", ".v11.lock.ab12cd34.tmp"):
+        (tmp_path / name).write_bytes(b"half")
+    durable.remove_unfinished(path)
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".v11.lock.ab12cd34.tmp", "v1.lock", "v11.lock"]

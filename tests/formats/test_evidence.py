@@ -19,7 +19,7 @@ SPEC = Path(evidence.__file__).with_name("evidence.md").read_text()
 
 
 def read(folder: Path, name: str) -> pa.Table:
-    return pa.Table.from_batches(evidence.read(folder, name), evidence.SCHEMAS[name])
+    return pa.Table.from_batches(evidence.read(folder, name), evidence.TABLES[name])
 
 
 @pytest.mark.parametrize("name", evidence.SCHEMAS)
@@ -28,11 +28,11 @@ def test_tables_come_back_in_the_order_of_their_parts(tmp_path, name):
     assert read(tmp_path, name).to_pylist() == evidence_rows.ROWS[name]
 
 
-@pytest.mark.parametrize("name", evidence.SCHEMAS)
+@pytest.mark.parametrize("name", evidence.TABLES)
 def test_the_spec_page_lists_every_column_with_its_type(name):
     section = SPEC.split(f"### {name}\n")[1].split("###")[0].split("## Worked")[0]
     listed = re.findall(r"^\| `(\w+)` \| (\S+) \| (yes)? ?\|", section, re.MULTILINE)
-    pinned = [(f.name, str(f.type), "yes" if f.nullable else "") for f in evidence.SCHEMAS[name]]
+    pinned = [(f.name, str(f.type), "yes" if f.nullable else "") for f in evidence.TABLES[name]]
     assert listed == [column for column in pinned if column[0] not in COUNTED_SIGNALS]
 
 
@@ -43,7 +43,7 @@ def test_the_seal_of_the_spec_page_is_valid_and_schema_file_is_what_the_code_exp
 
 
 def test_numbers_are_whole():
-    assert not [f for schema in evidence.SCHEMAS.values() for f in schema if pa.types.is_floating(f.type)]
+    assert not [f for schema in evidence.TABLES.values() for f in schema if pa.types.is_floating(f.type)]
 
 
 def test_equal_rows_give_equal_files_and_seals(tmp_path):
@@ -68,12 +68,17 @@ def test_the_seal_lists_every_file_but_hidden_ones_and_the_sidecar(tmp_path):
     ]
 
 
-def test_sealing_what_changed_equals_sealing_all(tmp_path):
-    evidence_rows.write(tmp_path)
-    evidence.write_json(tmp_path, evidence.COUNTS, {"web": 2})
-    (tmp_path / evidence.DATASHEET_MD).write_text("# toy\n")
-    again = evidence.seal(tmp_path, changed=[evidence.COUNTS])
-    assert again == evidence.seal(tmp_path) == evidence.read_seal(tmp_path)
+def test_the_seal_says_what_was_written_whatever_became_of_it_since(tmp_path):
+    written = evidence.write(tmp_path, "clusters", evidence_rows.table("clusters").to_batches())
+    entries = {"clusters.parquet": evidence.entry_of(written), evidence.COUNTS: evidence.entry_of(b"{}\n")}
+    faults.flip_byte(tmp_path / "clusters.parquet", 9)
+    (tmp_path / "notes.txt").write_text("of a person")
+    evidence.seal(tmp_path, entries)
+    assert evidence.read_seal(tmp_path) == entries
+    with pytest.raises(CorruptDataError, match=r"clusters\.parquet: sha256"):
+        read(tmp_path, "clusters")
+    with pytest.raises(CorruptDataError, match=r"counts\.json: file is missing"):
+        evidence.verified(tmp_path, evidence.COUNTS, entries[evidence.COUNTS])
 
 
 def test_parts_above_99999_stay_in_order():
@@ -100,7 +105,7 @@ def test_missing_files_tables_and_seals_are_named(tmp_path):
     with pytest.raises(CorruptDataError, match=r"part-00000\.parquet: file is missing"):
         read(tmp_path, "documents")
     (tmp_path / "lineage.parquet").unlink()
-    evidence.seal(tmp_path)
+    evidence_rows.seal_as_it_lies(tmp_path)
     with pytest.raises(CorruptDataError, match="lineage is none"):
         read(tmp_path, "lineage")
     with pytest.raises(ConfigError, match="no table"):
@@ -113,7 +118,7 @@ def test_a_sealed_table_of_other_columns_or_version_is_refused(tmp_path):
     newer = clusters.replace_schema_metadata({"format": "evidence.clusters", "version": "2"})
     for other, field in ((clusters.drop_columns(["size"]), "columns"), (newer, "schema metadata")):
         pq.write_table(other, tmp_path / "clusters.parquet")
-        evidence.seal(tmp_path)
+        evidence_rows.seal_as_it_lies(tmp_path)
         with pytest.raises(SchemaMismatchError, match=field):
             read(tmp_path, "clusters")
 

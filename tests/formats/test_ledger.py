@@ -143,6 +143,15 @@ def test_every_field_of_a_row_is_in_the_specification():
         assert f"`{name}`" in text or f"`files[].{name}`" in text
 
 
+def test_a_row_that_is_not_found_may_be_the_line_that_is_broken(tmp_path):
+    path = write(tmp_path / "LEDGER.jsonl", value(source_id="other"), bytes(40))
+    with pytest.raises(ConfigError) as told:
+        ledger.find(path, "web")
+    first, second = str(told.value).splitlines()
+    assert first.startswith("LEDGER.jsonl: 0 rows of source web, expected 1; add it")
+    assert second.startswith("LEDGER.jsonl line 2")
+
+
 def test_append_adds_one_row_and_keeps_the_bytes_before_it(tmp_path):
     path = tmp_path / "corpus" / "LEDGER.jsonl"
     ledger.append(path, row())

@@ -1,6 +1,7 @@
 """Raw sets: what is written is read back, the same bytes every time, and no damage is read."""
 
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -140,6 +141,51 @@ def test_rejects_of_many_frames_are_all_read(tmp_path, monkeypatch):
     rejects = [(f"u#{i}", i, "broken_json") for i in range(20)]
     raw = write(tmp_path, rejects=rejects)
     assert [tuple(row.values()) for row in raw_set.read_rejects(raw)] == rejects
+
+
+def test_rejects_that_do_not_fit_on_the_disk_are_named(tmp_path, monkeypatch):
+    writer = RawSetWriter(tmp_path, "tales", "ab" * 32, EXTRACTOR)
+    writer.add_reject("tales.jsonl#1", 1, "broken_json")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        writer.finish()
+    assert raised.value.filename == str(tmp_path / raw_set.REJECTS)
+
+
+def test_rejects_that_are_lost_before_the_manifest_is_written_are_missed(tmp_path, monkeypatch):
+    monkeypatch.setattr(raw_set, "REJECTS_FRAME_BYTES", 50)
+    writer = RawSetWriter(tmp_path, "tales", "ab" * 32, EXTRACTOR)
+    for i in range(20):
+        writer.add_reject(f"u#{i}", i, "broken_json")
+    (tmp_path / raw_set.REJECTS).write_bytes(b"")
+    writer.finish()
+    with pytest.raises(CorruptDataError, match=r"rejects\.jsonl\.zst: length"):
+        list(raw_set.read_rejects(raw_set.open_set(tmp_path)))
+
+
+def test_a_manifest_that_changes_before_it_is_locked_is_refused(tmp_path, monkeypatch):
+    def write_and_damage(path: Path, data: bytes) -> None:
+        whole(path, data.replace(b'"records": 4', b'"records": 3') if path.name == raw_set.MANIFEST else data)
+
+    whole = durable.write_file
+    monkeypatch.setattr(durable, "write_file", write_and_damage)
+    with pytest.raises(CorruptDataError, match=r"manifest\.json: sha256"):
+        write(tmp_path)
+
+
+def test_what_is_read_of_a_set_is_what_was_checked(tmp_path, monkeypatch):
+    raw = write(tmp_path / "set")
+    other = write(tmp_path / "other", [("u", "t", "CC0-1.0", "Another text.")] * 3)
+    faults.change_once_hashed(monkeypatch, Path(raw.parts[0].path), Path(other.parts[0].path).read_bytes())
+    assert rows(raw) == LINES
+    faults.change_once_hashed(
+        monkeypatch, raw.folder / raw_set.MANIFEST, (other.folder / raw_set.MANIFEST).read_bytes()
+    )
+    assert raw_set.open_set(raw.folder).parts == raw.parts
 
 
 @pytest.mark.parametrize("value", range(4))
