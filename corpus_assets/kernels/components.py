@@ -63,3 +63,33 @@ def keeper_walk(a: np.ndarray, b: np.ndarray, jaccard: np.ndarray) -> tuple[np.n
     keeper, keeper_jaccard = np.arange(len(nodes)), np.full(len(nodes), SELF_MILLIONTHS, np.int64)
     _walk(low[order], high[order], values[order], keeper, keeper_jaccard)
     return nodes, nodes[keeper], keeper_jaccard
+
+
+@njit(nogil=True, cache=True)
+def _walk_on(ranks, lower, dropped, rows):  # type: ignore[no-untyped-def]
+    """`dropped` has one bit a rank. Edges sorted by (rank, lower): all before a rank are decided when it is reached."""
+    found = 0
+    for e in range(ranks.size):
+        rank, low = ranks[e], lower[e]
+        gone = (dropped[rank >> 3] >> (rank & 7)) | (dropped[low >> 3] >> (low & 7))
+        if rank != low and gone & 1 == 0:
+            dropped[rank >> 3] |= 1 << (rank & 7)
+            rows[found] = e
+            found += 1
+    return found
+
+
+class KeeperStream:
+    """The keeper walk over edges sorted by (later end, earlier end), however the stream is cut. Holds a bit a rank."""
+
+    def __init__(self, num_ranks: int) -> None:
+        self._dropped = np.zeros(num_ranks // 8 + 1, np.uint8)
+
+    def feed(self, ranks: np.ndarray, lower: np.ndarray) -> np.ndarray:
+        """Rows of the edges by which their later end is dropped onto the earlier one."""
+        if len(ranks) and not 0 <= int(lower.min()) <= int(ranks.max()) < 8 * len(self._dropped):
+            raise ValueError(
+                f"an edge of ranks {lower.min()} to {ranks.max()}; expected ranks of the documents counted"
+            )
+        rows = np.empty(len(ranks), np.int64)
+        return rows[: _walk_on(ranks, lower, self._dropped, rows)]

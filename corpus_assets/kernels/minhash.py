@@ -8,8 +8,9 @@ import pyarrow as pa
 from numba import njit
 
 from corpus_assets.kernels.arrow import fixed_binaries, string_buffers
+from corpus_assets.kernels.shingle_units import by_char, unit_hashes
 from corpus_assets.kernels.unicode_tables import tables
-from corpus_assets.kernels.words import ngram_hashes, word_hashes
+from corpus_assets.kernels.words import ngram_hashes
 from formats.errors import ConfigError
 
 SHINGLE, NUM_PERM, SEED = 5, 128, 1
@@ -54,13 +55,13 @@ def _sign_shingles(hashes, m, a, b, row):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _sign(data, offsets, kind, lower, width, a, b, rows, num_shingles):  # type: ignore[no-untyped-def]
+def _sign(data, offsets, kind, lower, characters, width, a, b, rows, num_shingles):  # type: ignore[no-untyped-def]
     words, grams, mixed = np.empty(1 << 16, np.uint64), np.empty(1 << 16, np.uint64), np.empty(1 << 16, np.uint32)
     for d in range(num_shingles.size):
         size = offsets[d + 1] - offsets[d]
         if size > words.size:
             words, grams, mixed = np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.uint32)
-        n = word_hashes(data, offsets[d], offsets[d + 1], kind, lower, words)
+        n = unit_hashes(data, offsets[d], offsets[d + 1], kind, lower, characters, words)
         m = ngram_hashes(words, n, width, grams)
         for j in range(m):
             mixed[j] = mix32(_U32(grams[j] & _U64(0xFFFFFFFF)))
@@ -69,7 +70,7 @@ def _sign(data, offsets, kind, lower, width, a, b, rows, num_shingles):  # type:
 
 
 def signatures(
-    text: pa.Array, *, shingle: int = SHINGLE, num_perm: int = NUM_PERM, seed: int = SEED
+    text: pa.Array, *, shingle: int = SHINGLE, unit: str = "word", num_perm: int = NUM_PERM, seed: int = SEED
 ) -> tuple[pa.Array, np.ndarray]:
     """(signature fixed_size_binary(4 * num_perm), shingles int64) per row of a large_string column.
 
@@ -81,5 +82,5 @@ def signatures(
     offsets, data = string_buffers(text)
     rows = np.full((len(text), num_perm), EMPTY, np.uint32)
     num_shingles = np.empty(len(text), np.int64)
-    _sign(data, offsets, *tables(), shingle, *permutations(num_perm, seed), rows, num_shingles)
+    _sign(data, offsets, *tables(), by_char(unit), shingle, *permutations(num_perm, seed), rows, num_shingles)
     return fixed_binaries(rows), num_shingles

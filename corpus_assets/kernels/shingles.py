@@ -10,14 +10,15 @@ from numba import njit
 
 from corpus_assets.kernels.arrow import large_binaries, string_buffers
 from corpus_assets.kernels.minhash import SHINGLE
+from corpus_assets.kernels.shingle_units import by_char, unit_hashes
 from corpus_assets.kernels.unicode_tables import tables
-from corpus_assets.kernels.words import ngram_hashes, word_hashes
+from corpus_assets.kernels.words import ngram_hashes
 
 MILLION = 1_000_000
 
 
 @njit(nogil=True, cache=True)
-def _sets(data, offsets, kind, lower, width, ends, out):  # type: ignore[no-untyped-def]
+def _sets(data, offsets, kind, lower, characters, width, ends, out):  # type: ignore[no-untyped-def]
     """Fill `out` with the sorted sets, row after row; ends[d + 1] is where row d ends."""
     words, at = np.empty(1 << 16, np.uint64), 0
     ends[0] = 0
@@ -25,7 +26,7 @@ def _sets(data, offsets, kind, lower, width, ends, out):  # type: ignore[no-unty
         size = offsets[d + 1] - offsets[d]
         if size > words.size:
             words = np.empty(size, np.uint64)
-        n = word_hashes(data, offsets[d], offsets[d + 1], kind, lower, words)
+        n = unit_hashes(data, offsets[d], offsets[d + 1], kind, lower, characters, words)
         m = ngram_hashes(words, n, width, out[at:])
         row = out[at : at + m]
         row.sort()
@@ -38,16 +39,17 @@ def _sets(data, offsets, kind, lower, width, ends, out):  # type: ignore[no-unty
         ends[d + 1] = at
 
 
-def shingle_sets(text: pa.Array, shingle: int = SHINGLE) -> pa.Array:
+def shingle_sets(text: pa.Array, shingle: int = SHINGLE, unit: str = "word") -> pa.Array:
     """Per row of a large_string column its shingle hashes, sorted and distinct: little-endian uint64 as large_binary.
 
     A text of fewer words than `shingle` has one shingle, a text without words an empty set; null rows are empty texts.
     """
     offsets, data = string_buffers(text)
+    characters, num_bytes = by_char(unit), int(offsets[-1] - offsets[0])
     # Two words need a separator, or one is a 3-byte character: never more words than half the bytes, rounded up.
-    bound = int(offsets[-1] - offsets[0] + len(text)) // 2 + 1
+    bound = num_bytes if characters else (num_bytes + len(text)) // 2 + 1
     out, ends = np.empty(bound, np.uint64), np.empty(len(text) + 1, np.int64)
-    _sets(data, offsets, *tables(), shingle, ends, out)
+    _sets(data, offsets, *tables(), characters, shingle, ends, out)
     return large_binaries(ends * 8, out[: ends[-1]])
 
 

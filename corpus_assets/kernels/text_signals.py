@@ -117,7 +117,10 @@ def _distinct_stop_words(words, starts, ends, n, stop_hashes):  # type: ignore[n
         if ends[i] - starts[i] <= _MAX_STOP_WORD:
             for s in range(stop_hashes.size):
                 seen[s] |= words[i] == stop_hashes[s]
-    return seen.sum()
+    found = 0
+    for s in range(seen.size):  # seen.sum() would make every process load numba's mathematics
+        found += seen[s]
+    return found
 
 
 @njit(nogil=True, cache=True)

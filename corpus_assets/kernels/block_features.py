@@ -1,0 +1,271 @@
+"""What is known of each block of a page when it is judged: whole numbers, so that a verdict never depends on floating
+point. Definitions: block_features.md.
+
+Cost: linear in the page, beside a walk from each block to its fifth ancestor; some 1.3 KB a block.
+"""
+
+import numpy as np
+from numba import njit
+
+from corpus_assets.kernels import block_texts
+from corpus_assets.kernels.block_texts import (
+    BYTES,
+    COMMAS,
+    ENDING,
+    FURNITURE_TABLE,
+    LINK_PERMILLE,
+    measure_texts,
+    per_mille,
+)
+from corpus_assets.kernels.html_blocks import ELEMENT, IN, LINK_BYTES, Blocks
+from corpus_assets.kernels.html_elements import (
+    ALL_FLAGS,
+    DEPTH,
+    END_BLOCK,
+    FIRST_BLOCK,
+    FLAGS,
+    IMAGES,
+    PARENT,
+    TAG,
+)
+from corpus_assets.kernels.html_names import (
+    BAD_GROUPS,
+    BODY,
+    BODY_GROUPS,
+    CONTEXTS,
+    HEADINGS,
+    HIDDEN,
+    IS_LEAF,
+    NUM_GROUPS,
+    TAGS,
+)
+
+NUM_CONTEXTS = len(CONTEXTS)
+_NEAR = ("before_1", "before_2", "before_3", "after_1", "after_2", "after_3")
+NAMES = (
+    *block_texts.NAMES,
+    *(f"in_{name}" for name in CONTEXTS),
+    *(f"group_{i}" for i in range(NUM_GROUPS)),
+    "hidden",
+    *(f"own_group_{i}" for i in range(NUM_GROUPS)),
+    "before_permille", "index_permille", "page_bytes", "page_blocks", "depth",
+    *(f"{place}_{what}" for place in _NEAR for what in ("bytes", "link_permille", "kinship")),
+    "good_within_3", "link_permille_within_3", "good_within_8", "link_permille_within_8",
+    "blocks_since_good", "blocks_to_good", "copies",
+    "container_bytes", "container_link_permille", "container_good_permille",
+    "outer_bytes", "outer_link_permille", "outer_good_permille",
+    "in_top", "in_parent_of_top", "place_in_top", "top_good_permille", "top_link_permille", "depth_below_top",
+    "right_in_top", "article_good_permille", "body_good_permille",
+    "blocks_since_h1", "page_h1", "path_blocks", "path_permille", "path_mean_bytes", "page_good_permille", "images",
+    "bytes_since_good", "bytes_to_good", "blocks_since_heading", "good_before_permille", "siblings",
+)  # fmt: skip
+"""The columns, in order."""
+NUM_FEATURES = len(NAMES)
+FAR = 60
+"""As many blocks or more."""
+_FAR_BYTES = 5_000
+_H1, _ARTICLE, _MAIN = TAGS["h1"], TAGS["article"], TAGS["main"]
+_IN_H1 = 1 << CONTEXTS.index("h1")
+_U64 = np.uint64
+
+
+@njit(nogil=True, cache=True)
+def good_bytes(row):  # type: ignore[no-untyped-def]
+    """Bytes outside links of a block that reads like running text; else 0."""
+    size, link = row[BYTES], row[LINK_PERMILLE]
+    if size < 70 or link >= 350 or not (row[ENDING] > 0 or row[COMMAS] > 0 or size > 120):
+        return 0
+    return size * (1000 - link) // 1000
+
+
+@njit(nogil=True, cache=True)
+def _slot(keys, key):  # type: ignore[no-untyped-def]
+    """The place of a key in an open table, which it takes where it is new; keys are not 0."""
+    mask = _U64(keys.size - 1)
+    place = (key ^ (key >> _U64(23))) & mask
+    while keys[place] != 0 and keys[place] != key:
+        place = (place + _U64(1)) & mask
+    keys[place] = key
+    return place
+
+
+@njit(nogil=True, cache=True)
+def _scores(blocks, elements, out, is_leaf):  # type: ignore[no-untyped-def]
+    """Per element: how much running text it has, as Readability counts it: of each block of 25 bytes or more, half in
+    links at most, 1 and 1 a comma and up to 4 for its length, whole for its container, a half for the next one out, a
+    sixth, a ninth, a twelfth. In thousandths.
+    """
+    scores = np.zeros(elements.shape[0], np.int64)
+    for b in range(blocks.shape[0]):
+        row = out[b]
+        if row[BYTES] < 25 or row[LINK_PERMILLE] >= 500:
+            continue
+        score = (1000 + 1000 * row[COMMAS] + min(10 * row[BYTES], 4000)) * (1000 - row[LINK_PERMILLE]) // 1000
+        at = blocks[b, ELEMENT]
+        if is_leaf[elements[at, TAG]]:
+            at = elements[at, PARENT]
+        level = 0
+        while at > 0 and level < 5:
+            scores[at] += score // (level + 1 if level < 2 else 3 * level)
+            at = elements[at, PARENT]
+            level += 1
+    return scores
+
+
+@njit(nogil=True, cache=True)
+def _top(elements, scores, bytes_until, link_until):  # type: ignore[no-untyped-def]
+    """The element whose score, less its share in links, is the highest; the first of equals, 0 where none has any."""
+    top, best = 0, -1
+    for e in range(1, elements.shape[0]):
+        if scores[e] > 0:
+            first, end = elements[e, FIRST_BLOCK], elements[e, END_BLOCK]
+            share = per_mille(link_until[end] - link_until[first], bytes_until[end] - bytes_until[first])
+            score = scores[e] * (1000 - share) // 1000
+            if elements[e, ALL_FLAGS] & (BAD_GROUPS | HIDDEN):
+                score = score * 3 // 10
+            if elements[e, FLAGS] & BODY:
+                score = score * 13 // 10
+            if score > best:
+                top, best = e, score
+    return top
+
+
+@njit(nogil=True, cache=True)
+def _describe(element, bytes_until, good_until, link_until, row, f):  # type: ignore[no-untyped-def]
+    """Bytes, share in links and share of the page's good text of an element, into three columns from f on."""
+    first, end = element[FIRST_BLOCK], element[END_BLOCK]
+    size = bytes_until[end] - bytes_until[first]
+    row[f], row[f + 1] = size, per_mille(link_until[end] - link_until[first], size)
+    row[f + 2] = per_mille(good_until[end] - good_until[first], good_until[-1])
+
+
+@njit(nogil=True, cache=True)
+def _bits(value, num_bits, row, f):  # type: ignore[no-untyped-def]
+    for bit in range(num_bits):
+        row[f + bit] = (value >> bit) & 1
+
+
+@njit(nogil=True, cache=True)
+def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values, out):  # type: ignore[no-untyped-def]
+    n, num_elements = blocks.shape[0], elements.shape[0]
+    hashes = np.zeros(n, np.uint64)
+    measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes)
+    bytes_until, good_until, link_until = (
+        np.zeros(n + 1, np.int64),
+        np.zeros(n + 1, np.int64),
+        np.zeros(n + 1, np.int64),
+    )
+    for b in range(n):
+        bytes_until[b + 1] = bytes_until[b] + out[b, BYTES]
+        good_until[b + 1] = good_until[b] + good_bytes(out[b])
+        link_until[b + 1] = link_until[b] + blocks[b, LINK_BYTES]
+    page_bytes, page_good = bytes_until[n], good_until[n]
+
+    paths, children = np.zeros(num_elements, np.uint64), np.zeros(num_elements, np.int32)
+    article, body = np.zeros(num_elements, np.int32), np.zeros(num_elements, np.int32)
+    num_h1 = 0
+    for e in range(1, num_elements):
+        element = elements[e]
+        parent, tag = element[PARENT], element[TAG]
+        children[parent] += 1
+        num_h1 += tag == _H1
+        paths[e] = paths[parent] * _U64(1_000_003) + _U64(tag) + _U64(element[FLAGS] & 0xFFFF) * _U64(7_919)
+        share = per_mille(good_until[element[END_BLOCK]] - good_until[element[FIRST_BLOCK]], page_good)
+        article[e] = share if tag in (_ARTICLE, _MAIN) else article[parent]
+        body[e] = share if element[FLAGS] & BODY_GROUPS else body[parent]
+    size = 64
+    while size < 2 * n + 2:
+        size *= 2
+    text_keys, copies, path_keys = np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(size, np.uint64)
+    path_blocks, path_bytes = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    text_slot, path_slot = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    next_good = np.full(n + 1, n, np.int64)
+    for b in range(n - 1, -1, -1):
+        next_good[b] = b if good_until[b + 1] > good_until[b] else next_good[b + 1]
+        text_slot[b] = _slot(text_keys, hashes[b] | _U64(1))
+        copies[text_slot[b]] += 1
+        slot = _slot(path_keys, paths[blocks[b, ELEMENT]] | _U64(1))
+        path_slot[b] = slot
+        path_blocks[slot] += 1
+        path_bytes[slot] += out[b, BYTES] * (1000 - out[b, LINK_PERMILLE]) // 1000
+    top = _top(elements, _scores(blocks, elements, out, is_leaf), bytes_until, link_until)
+    top_first, top_end = elements[top, FIRST_BLOCK], elements[top, END_BLOCK]
+    above_top = elements[max(0, elements[top, PARENT])]
+    of_top = np.zeros(3, np.int32)
+    _describe(elements[top], bytes_until, good_until, link_until, of_top, 0)
+
+    last_good = last_h1 = last_heading = -1
+    for b in range(n):
+        row, block = out[b], blocks[b]
+        e = block[ELEMENT]
+        element = elements[e]
+        parent = element[PARENT]
+        f = len(block_texts.NAMES)
+        _bits(block[IN], NUM_CONTEXTS, row, f)
+        f += NUM_CONTEXTS
+        _bits(element[ALL_FLAGS], NUM_GROUPS, row, f)
+        row[f + NUM_GROUPS] = (element[ALL_FLAGS] & HIDDEN) != 0
+        f += NUM_GROUPS + 1
+        _bits(element[FLAGS] | elements[parent, FLAGS], NUM_GROUPS, row, f)
+        f += NUM_GROUPS
+        row[f], row[f + 1] = per_mille(bytes_until[b], page_bytes), b * 1000 // n
+        row[f + 2], row[f + 3], row[f + 4] = page_bytes, n, element[DEPTH]
+        f += 5
+        for near in range(6):
+            other = b - 1 - near if near < 3 else b + near - 2
+            row[f] = row[f + 1] = row[f + 2] = -1
+            if 0 <= other < n:
+                o = blocks[other, ELEMENT]
+                same_parent = elements[o, PARENT] == parent
+                row[f], row[f + 1] = out[other, BYTES], out[other, LINK_PERMILLE]
+                row[f + 2] = 2 if o == e or (same_parent and elements[o, TAG] == element[TAG]) else same_parent
+            f += 3
+        own_good = good_until[b + 1] - good_until[b]
+        for reach in (3, 8):
+            first, end = max(0, b - reach), min(n, b + reach + 1)
+            row[f] = good_until[end] - good_until[first] - own_good
+            row[f + 1] = per_mille(link_until[end] - link_until[first], bytes_until[end] - bytes_until[first])
+            f += 2
+        following = next_good[b + 1]
+        row[f] = min(FAR, b - last_good) if last_good >= 0 else FAR
+        row[f + 1] = min(FAR, following - b) if following < n else FAR
+        row[f + 2] = copies[text_slot[b]]
+        f += 3
+        container = parent if is_leaf[element[TAG]] else e
+        outer = max(0, elements[container, PARENT])
+        _describe(elements[container], bytes_until, good_until, link_until, row, f)
+        _describe(elements[outer], bytes_until, good_until, link_until, row, f + 3)
+        f += 6
+        row[f], row[f + 1] = top_first <= b < top_end, above_top[FIRST_BLOCK] <= b < above_top[END_BLOCK]
+        if b < top_first:
+            row[f + 2] = (b - top_first) * 50
+        elif b < top_end:
+            row[f + 2] = (b - top_first) * 1000 // (top_end - top_first)
+        else:
+            row[f + 2] = 1000 + (b - top_end + 1) * 50
+        row[f + 3], row[f + 4], row[f + 5] = of_top[2], of_top[1], element[DEPTH] - elements[top, DEPTH]
+        row[f + 6], row[f + 7], row[f + 8] = container == top, article[e], body[e]
+        f += 9
+        if block[IN] & _IN_H1:
+            last_h1 = b
+        if block[IN] & HEADINGS:
+            last_heading = b
+        slot = path_slot[b]
+        row[f], row[f + 1] = min(FAR, b - last_h1) if last_h1 >= 0 else -1, num_h1
+        row[f + 2], row[f + 3] = path_blocks[slot], per_mille(path_bytes[slot], page_bytes)
+        row[f + 4], row[f + 5] = path_bytes[slot] // path_blocks[slot], per_mille(page_good, page_bytes)
+        row[f + 6] = element[IMAGES] + elements[container, IMAGES]
+        row[f + 7] = bytes_until[b] - bytes_until[last_good + 1] if last_good >= 0 else _FAR_BYTES
+        row[f + 8] = bytes_until[following] - bytes_until[b + 1] if following < n else _FAR_BYTES
+        row[f + 9] = min(FAR, b - last_heading) if last_heading >= 0 else FAR
+        row[f + 10], row[f + 11] = per_mille(good_until[b], page_good), children[parent] if e > 0 else 0
+        if own_good > 0:
+            last_good = b
+
+
+def block_features(page: Blocks) -> np.ndarray:
+    """One row of int32 `NAMES` a block."""
+    out = np.zeros((len(page.blocks), NUM_FEATURES), np.int32)
+    if len(out):
+        _features(page.text, page.blocks, page.elements, IS_LEAF, *FURNITURE_TABLE, out)
+    return out

@@ -1,0 +1,69 @@
+"""Features of blocks against their definitions, over lists and dictionaries."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpus_assets.kernels.block_features import FAR, NAMES, NUM_FEATURES, block_features
+from corpus_assets.kernels.html_blocks import html_blocks
+from tests.kernels import reference_features
+from tests.kernels.test_html_blocks import PIECES
+
+LONG = "Far down the river, where nobody rows, an old boat lies in the reeds and waits for the flood of next year."
+LINKS = "<a href=x>Home</a> <a href=y>A longer link of some words</a>"
+MORE = (
+    LONG, LONG, f"<p>{LONG}", f"<p>{LONG} {LONG}", LINKS, f"<li>{LINKS}", "<h1>Title", "<h2>Part", "<img>",
+    "<b>Bold</b>", "<div class=article-body>", "<div class=comments>", "<div hidden>", "<main>", "<article>",
+    "</article>", "<p>Short.", "<p>See:", '<p>He said "go."', "<p>© 2020 | @me #1", "<p>一句话，还有一句。",
+    "<p>JSON 12 345", "<p>Share",
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from([*PIECES, *3 * MORE]), max_size=40).map("".join))
+def test_features_equal_the_twins(text):
+    page = html_blocks(text.encode())
+    rows = block_features(page).tolist()
+    for row, wanted in zip(rows, reference_features.features(page, rows), strict=True):
+        assert dict(zip(NAMES, row, strict=True)) == wanted
+
+
+def of_text(text, **wanted):
+    row = block_features(html_blocks(text.encode()))[0]
+    found = dict(zip(NAMES, row.tolist(), strict=True))
+    assert {name: found[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "<p>Two words.",
+            {"bytes": 9, "words": 2, "ending": 2, "sentences": 1, "begins_small": 0, "bytes_per_word": 4},
+        ),
+        ("<p>one, two, three:", {"commas": 2, "ending": 1, "words": 3, "begins_small": 1, "sentences": 0}),
+        ("<p>He said “no.”", {"ending": 2}),
+        ('<p>He said "no?"', {"ending": 2}),
+        ("<p>你好，世界。再见！", {"commas": 1, "ending": 2, "sentences": 2}),
+        ("<p>هل،؟", {"commas": 1, "ending": 2}),
+        ("<p>ABC def 12", {"capital_permille": 375, "digit_permille": 250, "capital_word_permille": 333}),
+        ("<p>ab <a>cd</a>", {"link_permille": 500, "links": 1}),
+        ("<p><b>ab</b> cd", {"bold_permille": 500}),
+        ("<p>Share this photo", {"furniture": 2, "furniture_permille": 666, "begins_with_furniture": 1}),
+        ("<p>| @ # ©", {"signs": 3, "words": 1}),
+        ("<p>é", {"beyond_ascii_permille": 1000}),
+        ("<p>a<br>b", {"breaks": 1, "words": 2}),
+    ],
+)
+def test_what_is_counted_in_a_text(text, wanted):
+    of_text(text, **wanted)
+
+
+def test_a_page_without_text_has_no_features():
+    assert block_features(html_blocks(b"<div><p></p></div>")).shape == (0, NUM_FEATURES)
+
+
+def test_far_is_as_far_as_it_gets():
+    page = html_blocks((f"<p>{LONG}" + 80 * "<p>x").encode())
+    found = block_features(page)[:, NAMES.index("blocks_since_good")]
+    assert found.tolist() == [FAR, *range(1, FAR), *(81 - FAR) * [FAR]]
