@@ -1,24 +1,41 @@
-"""Archives (tar, plain or compressed; zip) of documents or JSON lines. A member's name is only ever data: it becomes
-`url#<member>`, never a path. Directories, links and devices are rejects.
+"""Archives (tar, plain or compressed; zip) and their members, in order. A member's name is only ever data: it becomes
+`url#<member>`, never a path, and nothing is unpacked under it. Directories, links, devices, names that would lead out
+of a folder, and names that were there already are rejects.
 """
 
+import io
 import lzma
+import re
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from corpus_assets.records.archive_budget import ArchiveBudget
 from corpus_assets.records.record import Limits, Reject, RejectReason, Tally
 from formats.compressed import CHUNK_BYTES, Readable, open_file
 from formats.errors import CorruptDataError
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 _TODO = "fetch the file again, or take it out of the ledger row"
-_BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
+_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, struct.error)
+_BROKEN = (tarfile.TarError, *_BROKEN_ZIP)
+_MAX_NAME_BYTES = 4_096
+_SHOWN_NAME = 200
+_MAX_HEADER_BYTES = 1 << 20
+"""Of one tar header that only carries names and the like; tarfile holds it in memory."""
+_HEADERS = frozenset(
+    {tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}
+)
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f]|\A[/\\]|\A[A-Za-z]:[/\\]|(?:\A|[/\\])\.\.(?:[/\\]|\Z)|\A\Z")
+_MIN_ENTRY_BYTES = 64
+"""Of one member in a zip's directory: 46 and a name."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +47,9 @@ class Member:
     stream: Readable
 
 
-def read_tar(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Member | Reject]:
+def read_tar(path: Path, url: str, limits: Limits, tally: Tally, budget: ArchiveBudget) -> Iterator[Member | Reject]:
     """The members in order. Raises CorruptDataError where the archive is broken, cut, or without its end mark."""
+    names = _Names(path, url, limits)
     with open_file(path, budget=limits.file_budget) as stream:
         try:
             tar = tarfile.open(  # noqa: SIM115  its stream is closed above
@@ -40,60 +58,114 @@ def read_tar(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Mem
             index = 0
             while (info := tar.next()) is not None:
                 file = tar.extractfile(info) if info.isreg() else None
-                if file is None:
-                    yield Reject(f"{url}#{info.name}", index, RejectReason.NOT_A_FILE)
+                reason = names.why_not(info.name, index) if file else RejectReason.NOT_A_FILE
+                if reason:
+                    yield names.reject(info.name, index, reason)
                 else:
-                    yield Member(info.name, index, _MemberStream(file, f"{path}#{info.name}", Tally()))
+                    yield Member(info.name, index, _MemberStream(file, f"{path}#{info.name}", budget, Tally()))
                 index += 1
                 tar.members = []  # tarfile keeps every header otherwise
-        except tarfile.TarError as error:
+        except CorruptDataError:
+            raise
+        except (tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
             raise CorruptDataError(path, f"tar near byte {stream.position}", "whole", str(error), _TODO) from None
-        while stream.read(CHUNK_BYTES):  # what follows the end mark still has to decompress
-            pass
+        # tarfile's own reader, which may have read on already; what follows the end mark has to decompress, too.
+        while chunk := tar.fileobj.read(CHUNK_BYTES):
+            if chunk.count(0) < len(chunk):
+                todo = "unpack the archives that were joined, and pack their files into one"
+                raise CorruptDataError(path, "what follows the end mark", "zeros", "something else", todo)
         tally.decompressed_bytes = stream.position
 
 
-def read_zip(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Member | Reject]:
+def read_zip(path: Path, url: str, limits: Limits, tally: Tally, budget: ArchiveBudget) -> Iterator[Member | Reject]:
     """The members in the order of the directory. Raises CorruptDataError where the archive is broken or cut, or its
     members grow beyond the budget.
     """
-    budget = limits.file_budget
-    limit = min(budget.max_bytes, max(budget.min_bytes, path.stat().st_size * budget.max_ratio))
+    names = _Names(path, url, limits)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with _ZipSource(path, limits) as source, zipfile.ZipFile(source) as archive:
             for index, info in enumerate(archive.infolist()):
-                place = f"{url}#{info.filename}"
-                if info.is_dir() or stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
-                    yield Reject(place, index, RejectReason.NOT_A_FILE)
+                name = info.orig_filename  # zipfile cuts the other one at a NUL
+                if info.filename.endswith("/") or stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
+                    reason: RejectReason | None = RejectReason.NOT_A_FILE
                 elif info.flag_bits & 1:
-                    yield Reject(place, index, RejectReason.ENCRYPTED_MEMBER)
+                    reason = RejectReason.ENCRYPTED_MEMBER
                 else:
-                    with archive.open(info) as file:
-                        yield Member(info.filename, index, _MemberStream(file, f"{path}#{info.filename}", tally))
-                if tally.decompressed_bytes > limit:
-                    found, todo = tally.decompressed_bytes, "look at the file; if it is right, split it"
-                    raise CorruptDataError(path, "decompressed bytes", f"at most {limit}", found, todo)
-    except (*_BROKEN, NotImplementedError) as error:
+                    reason = names.why_not(name, index)
+                if reason:
+                    yield names.reject(name, index, reason)
+                    continue
+                with archive.open(info) as file:
+                    yield Member(name, index, _MemberStream(file, f"{path}#{name}", budget, tally))
+    except CorruptDataError:
+        raise
+    except (*_BROKEN_ZIP, NotImplementedError, RuntimeError) as error:
         raise CorruptDataError(path, "zip", "whole", str(error), _TODO) from None
+
+
+class _Names:
+    """The names of one archive's members: those that cannot be used, and those that were there before."""
+
+    def __init__(self, path: Path, url: str, limits: Limits) -> None:
+        self._path, self._url, self._max_members = path, url, limits.max_members
+        self._seen: set[bytes] = set()
+
+    def why_not(self, name: str, index: int) -> RejectReason | None:
+        if index >= self._max_members:
+            todo = "split the archive, or pack its documents as JSON lines"
+            raise CorruptDataError(self._path, "members", f"at most {self._max_members}", "more", todo)
+        encoded = name.encode("utf-8", "surrogatepass")
+        if _UNSAFE.search(name) or len(encoded) > _MAX_NAME_BYTES:
+            return RejectReason.UNSAFE_MEMBER_NAME
+        digest = blake2b(encoded, digest_size=16).digest()
+        if digest in self._seen:
+            return RejectReason.DUPLICATE_MEMBER
+        self._seen.add(digest)
+        return None
+
+    def reject(self, name: str, index: int, reason: RejectReason) -> Reject:
+        shown = (
+            name if len(name) <= _SHOWN_NAME or reason != RejectReason.UNSAFE_MEMBER_NAME else f"{name[:_SHOWN_NAME]}…"
+        )
+        return Reject(f"{self._url}#{shown}", index, reason)
 
 
 class _MemberStream:
     """A member's bytes; counts them, and says which member is broken."""
 
-    def __init__(self, file: Any, label: str, tally: Tally) -> None:
-        self._file, self._label, self._tally = file, label, tally
+    def __init__(self, file: Any, label: str, budget: ArchiveBudget, tally: Tally) -> None:
+        self._file, self._label, self._budget, self._tally = file, label, budget, tally
 
     def read(self, size: int) -> bytes:
         try:
             data = self._file.read(size)
+        except CorruptDataError:
+            raise
         except _BROKEN as error:
             raise CorruptDataError(self._label, "member", "whole", str(error), _TODO) from None
         self._tally.decompressed_bytes += len(data)
+        self._budget.spend(len(data))
         return data
 
 
+class _ZipSource(io.BufferedReader):
+    """The file of a zip; its directory is read at once, so that read is held to what so many members may take."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        super().__init__(io.FileIO(path))
+        self._path, self._max_bytes = path, max(1 << 20, limits.max_members * _MIN_ENTRY_BYTES)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > self._max_bytes:
+            todo = "split the archive, or pack its documents as JSON lines"
+            raise CorruptDataError(self._path, "directory of the zip", f"at most {self._max_bytes} bytes", size, todo)
+        return super().read(size)
+
+
 class _StrictTarInfo(tarfile.TarInfo):
-    """tarfile takes a broken or missing header for the end of the archive; here only the end mark is."""
+    """tarfile takes a broken or missing header for the end of the archive; here only the end mark is. And it reads
+    headers of any length into memory.
+    """
 
     @classmethod
     def fromtarfile(cls, tar: tarfile.TarFile) -> "_StrictTarInfo":
@@ -103,3 +175,8 @@ class _StrictTarInfo(tarfile.TarInfo):
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"{error or 'no header'} where a member or the end mark belongs") from None
+
+    def _proc_member(self, tar: tarfile.TarFile) -> Any:
+        if self.size < 0 or (self.type in _HEADERS and self.size > _MAX_HEADER_BYTES):
+            raise tarfile.ReadError(f"a header of {self.size} bytes, at most {_MAX_HEADER_BYTES} are read")
+        return super()._proc_member(tar)  # type: ignore[misc]

@@ -31,6 +31,8 @@ class FieldReader:
         text = field(value, self._fields.text)
         if text is _MISSING or text is None:
             return Reject(place, position, RejectReason.NO_TEXT_FIELD)
+        if isinstance(text, list) and all(isinstance(paragraph, str) for paragraph in text):
+            text = "\n".join(text)  # as the blocks of a page
         if not isinstance(text, str):
             return Reject(place, position, RejectReason.TEXT_NOT_A_STRING)
         if self._fields.url is not None and own_url is None:
@@ -50,12 +52,17 @@ class FieldReader:
 
 
 def field(value: Any, path: str) -> Any:
-    """`a.b` is field b of the object in field a; a value that is no field at all where it is missing."""
-    for name in path.split("."):
-        if not isinstance(value, Mapping) or name not in value:
+    """The field of exactly that name, else `a.b` is field b of the object in field a; a value that is no field at all
+    where it is missing.
+    """
+    while isinstance(value, Mapping):
+        if path in value:
+            return value[path]
+        name, dot, path = path.partition(".")
+        if not dot or name not in value:
             return _MISSING
         value = value[name]
-    return value
+    return _MISSING
 
 
 def utc_second(value: Any) -> str | None:

@@ -9,7 +9,7 @@ from corpus_assets.records.fields import FieldReader
 from corpus_assets.records.record import Limits, Record, Reject, RejectReason
 from formats.compressed import Decompressed
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 
 
 def read_jsonl(stream: Decompressed, url: str, fields: FieldReader, limits: Limits) -> Iterator[Record | Reject]:

@@ -1,12 +1,15 @@
 """What a reader gives for each record of a fetched file: a Record to make text of, or a Reject with its reason."""
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from formats.compressed import Budget
 from formats.reject_reasons import RejectReason
 
-__all__ = ["Limits", "Record", "Reject", "RejectReason", "Tally"]
+__all__ = ["Limits", "Record", "Reject", "RejectReason", "Tally", "whole_number"]
+
+_WHOLE_NUMBER = re.compile("[0-9]{1,18}")
 
 
 class Record(NamedTuple):
@@ -24,6 +27,11 @@ class Record(NamedTuple):
     crawl_date: str | None = None
 
 
+def whole_number(said: str) -> int | None:
+    """The bytes that a header tells of; None for anything but 1 to 18 digits. Python refuses to read some thousand."""
+    return int(said) if _WHOLE_NUMBER.fullmatch(said) else None
+
+
 class Reject(NamedTuple):
     url: str
     position: int
@@ -32,9 +40,10 @@ class Reject(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """Longest record that is held in memory, and what one file may grow to."""
+    """Longest record that is held in memory, how many members an archive may have, and what one file may grow to."""
 
     max_record_bytes: int = 128 * 1024 * 1024
+    max_members: int = 1_000_000
     file_budget: Budget = field(default_factory=Budget)
 
 

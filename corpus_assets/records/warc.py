@@ -1,11 +1,15 @@
-"""WARC and WET: pages as they were crawled, and their text as the crawler took it. Positions are bytes of the
-decompressed stream, so one gzip member for all records, one a record and no compression read the same.
+"""Web archives: WARC and ARC, pages as they were crawled; WET, their text as the crawler took it. Positions are bytes
+of the decompressed stream, so one gzip member for all records, one a record and no compression read the same.
+
+A record that is no page is a reject, and the next one is read: requests, revisits, metadata, other statuses, media that
+is no text, a body that does not decode. A file whose records cannot be told apart is an error that names the byte: cut,
+a length that is no number or leads to something else, anything between records. What follows is not guessed at; the
+pages before it do not make a source that is silently shorter.
 
 FastWARC parses; it ends quietly where a file was cut, so every record is held to its Content-Length here and the
 stream to the blank lines that close its last record.
 """
 
-import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,51 +17,60 @@ from pathlib import Path
 from fastwarc.stream_io import GzipReader
 from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecord, WarcRecordType
 
+from corpus_assets.records import arc
 from corpus_assets.records.fields import utc_second
-from corpus_assets.records.record import Limits, Record, Reject, RejectReason, Tally
+from corpus_assets.records.record import Limits, Record, Reject, RejectReason, Tally, whole_number
+from corpus_assets.records.web_page import Page, read_page, target_url
 from formats.compressed import CHUNK_BYTES, Decompressed, Readable, open_file
 from formats.errors import CorruptDataError
 
-CODE_VERSION = "1"
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-TEXT_TYPES = frozenset({"text/plain"})
+CODE_VERSION = "2"
 _TODO = "fetch the file again, or take it out of the ledger row"
-_RESPONSE = WarcRecordType.response
+_MAX_HEADER_BYTES = 1 << 20
+"""Of one WARC header: crawlers of browsers store data: URLs as targets."""
+_RESPONSE, _CONVERSION = WarcRecordType.response, WarcRecordType.conversion
+_TARGET_URI, _DATE, _TRUNCATED = WarcHeader.WARC_TARGET_URI, WarcHeader.WARC_DATE, WarcHeader.WARC_TRUNCATED
 _CLOSING = b"\r\n\r\n"
-_LOOKS_LIKE_HTML = re.compile(rb"[\xef\xbb\xbf\s]*(?:<!doctype html|<html)", re.IGNORECASE)
 
 
 def read_warc(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Record | Reject]:
-    """The responses with status 200 that are HTML or plain text; all other records are rejects. Raises
+    """The responses with status 200 that are HTML or plain text; all other records are rejects. Reads ARC, too. Raises
     CorruptDataError where the file is cut or broken.
     """
     with _open(path, limits) as stream:
-        for record, position in _records(stream, path):
-            target = _target(record)
-            place = target or f"{url}#{position}"
-            reason: RejectReason | None = RejectReason.NOT_A_RESPONSE
-            media_type = ""
-            if record.record_type == _RESPONSE:
-                reason, media_type = _why_no_page(record, target, limits)
-            if reason is not None:
-                _pass_over(record, position, path)
-                yield Reject(place, position, reason)
-                continue
-            found = _page(record, _content(record, position, path), media_type, limits)
-            if isinstance(found, RejectReason):
-                yield Reject(place, position, found)
-            else:
-                is_html = media_type not in TEXT_TYPES
-                content_type = record.http_headers.get("Content-Type")
-                yield Record(place, position, found, is_html, content_type, _crawl_date(record))
+        if stream.peek(len(arc.FIRST_BYTES)) == arc.FIRST_BYTES:
+            yield from arc.read_arc(stream, path, limits)
+        else:
+            for record, position in _records(stream, path):
+                found = record.headers.get(_TARGET_URI)
+                target = target_url(found) if found else ""
+                if record.record_type == _RESPONSE:
+                    yield _response(record, position, path, target, url, limits)
+                else:
+                    _pass_over(record, position, path)
+                    yield Reject(target or f"{url}#{position}", position, RejectReason.NOT_A_RESPONSE)
         tally.decompressed_bytes = stream.position
+
+
+def _response(record: WarcRecord, position: int, path: Path, target: str, url: str, limits: Limits) -> Record | Reject:
+    if not target:
+        found: Page | RejectReason = RejectReason.NO_TARGET_URI
+    elif record.content_length > limits.max_record_bytes:
+        found = RejectReason.RECORD_TOO_LARGE
+    else:
+        found = read_page(record.reader, limits, is_cut=record.headers.get(_TRUNCATED) is not None)
+    _pass_over(record, position, path)
+    if isinstance(found, RejectReason):
+        return Reject(target or f"{url}#{position}", position, found)
+    crawl_date = utc_second(record.headers.get(_DATE))
+    return Record(target, position, found.body, found.is_html, found.content_type, crawl_date)
 
 
 def read_wet(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Record | Reject]:
     """The conversion records, whose content is the text in UTF-8; all other records are rejects. As `read_warc`."""
     with _open(path, limits) as stream:
         for record, position in _records(stream, path):
-            target = _target(record)
+            target = target_url(record.headers.get(_TARGET_URI) or "")
             place = target or f"{url}#{position}"
             reason = _why_no_conversion(record, target, limits)
             if reason is not None:
@@ -69,75 +82,24 @@ def read_wet(path: Path, url: str, limits: Limits, tally: Tally) -> Iterator[Rec
             except UnicodeDecodeError:
                 yield Reject(place, position, RejectReason.INVALID_UTF8)
             else:
-                yield Record(place, position, text, crawl_date=_crawl_date(record))
+                yield Record(place, position, text, crawl_date=utc_second(record.headers.get(_DATE)))
         tally.decompressed_bytes = stream.position
 
 
-def _why_no_page(record: WarcRecord, target: str, limits: Limits) -> tuple[RejectReason | None, str]:
-    """(why the response is no page, as far as its headers say; its media type, "" where it names none)."""
-    if not target:
-        return RejectReason.NO_TARGET_URI, ""
-    if not record.is_http:
-        return RejectReason.NOT_HTTP, ""
-    if record.content_length > limits.max_record_bytes:
-        return RejectReason.RECORD_TOO_LARGE, ""
-    try:
-        record.parse_http()
-    except OSError:
-        return RejectReason.BROKEN_HTTP, ""
-    if record.http_headers is None or record.http_headers.status_code != 200:
-        return RejectReason.HTTP_STATUS_NOT_200, ""
-    media_type = (record.http_content_type or "").strip().lower()
-    if media_type and media_type not in HTML_TYPES and media_type not in TEXT_TYPES:
-        return RejectReason.MEDIA_TYPE_NOT_TEXT, media_type
-    return None, media_type
-
-
 def _why_no_conversion(record: WarcRecord, target: str, limits: Limits) -> RejectReason | None:
-    if record.record_type != WarcRecordType.conversion:
+    if record.record_type != _CONVERSION:
         return RejectReason.NOT_A_CONVERSION
     if not target:
         return RejectReason.NO_TARGET_URI
     return RejectReason.RECORD_TOO_LARGE if record.content_length > limits.max_record_bytes else None
 
 
-def _page(record: WarcRecord, body: bytes, media_type: str, limits: Limits) -> bytes | RejectReason:
-    """The body as the browser saw it, or why it is none."""
-    headers = record.http_headers
-    coded = {name: headers.get(name) for name in ("Transfer-Encoding", "Content-Encoding")}
-    if any(coded.values()):
-        http = WarcRecord()
-        lines = ["HTTP/1.1 200 OK", *(f"{name}: {value}" for name, value in coded.items() if value)]
-        http.set_bytes_content("\r\n".join(lines).encode("utf-8") + b"\r\n\r\n" + body)
-        http.is_http = True
-        try:
-            http.parse_http(auto_decode="all")
-            body = http.reader.read(limits.max_record_bytes + 1)
-        except OSError:
-            return RejectReason.BROKEN_HTTP
-    if len(body) > limits.max_record_bytes:
-        return RejectReason.RECORD_TOO_LARGE
-    if not media_type and not _LOOKS_LIKE_HTML.match(body):
-        return RejectReason.MEDIA_TYPE_NOT_TEXT
-    return body
-
-
-def _target(record: WarcRecord) -> str:
-    """The page's URL; wget writes it in angle brackets."""
-    found = record.headers.get(WarcHeader.WARC_TARGET_URI)
-    return found.strip().removeprefix("<").removesuffix(">") if found else ""
-
-
-def _crawl_date(record: WarcRecord) -> str | None:
-    return utc_second(record.headers.get(WarcHeader.WARC_DATE))
-
-
 def _records(stream: "_Tail", path: Path) -> Iterator[tuple[WarcRecord, int]]:
     """Each record with its position. The caller takes the content before it asks for the next."""
     position = -1
     try:
-        for record in ArchiveIterator(stream, parse_http=False, stream_detect=False):  # type: ignore[arg-type]
-            position = record.stream_pos
+        for record in _iterator(stream):
+            position = stream.record = record.stream_pos
             if not record.content_length:
                 _check_length(record, position, path)
             yield record, position
@@ -149,49 +111,77 @@ def _records(stream: "_Tail", path: Path) -> Iterator[tuple[WarcRecord, int]]:
         raise CorruptDataError(path, f"record at byte {position}", "closed by two line ends", found, _TODO)
 
 
+def _iterator(stream: "_Tail") -> ArchiveIterator:
+    return ArchiveIterator(
+        stream,  # type: ignore[arg-type]
+        parse_http=False,
+        stream_detect=False,
+        max_header_len=_MAX_HEADER_BYTES,
+        inplace=True,
+    )
+
+
 def _check_length(record: WarcRecord, position: int, path: Path) -> None:
     """A length of 0 may be one that FastWARC could not read."""
     found = record.headers.get(WarcHeader.CONTENT_LENGTH)
-    if found is None or not found.isascii() or not found.isdigit() or int(found) != record.content_length:
-        raise CorruptDataError(path, f"Content-Length of the record at byte {position}", "a number", repr(found), _TODO)
+    if found is None or whole_number(found) != record.content_length:
+        raise CorruptDataError(
+            path, f"Content-Length of the record at byte {position}", "a number", repr(found)[:60], _TODO
+        )
 
 
 def _content(record: WarcRecord, position: int, path: Path) -> bytes:
-    """What is left of the record's content: all of it, or what follows its HTTP header once that was parsed."""
     content = record.reader.read()
-    if len(content) != record.content_length:
-        raise _cut(record, len(content), position, path)
+    _pass_over(record, position, path)
     return content
 
 
 def _pass_over(record: WarcRecord, position: int, path: Path) -> None:
-    if (found := record.reader.consume()) != record.content_length:
-        raise _cut(record, found, position, path)
-
-
-def _cut(record: WarcRecord, found: int, position: int, path: Path) -> CorruptDataError:
-    expected = f"{record.content_length} bytes"
-    return CorruptDataError(path, f"content of the record at byte {position}", expected, f"cut at {found}", _TODO)
+    """Go to the end of the record's content. Raises CorruptDataError where the file ends before it."""
+    reader = record.reader
+    reader.consume()
+    if (found := reader.tell()) != record.content_length:
+        expected = f"{record.content_length} bytes"
+        raise CorruptDataError(path, f"content of the record at byte {position}", expected, f"cut at {found}", _TODO)
 
 
 class _Tail:
-    """A stream that remembers its last bytes."""
+    """A stream that remembers its last bytes, and names the record at hand where it is broken."""
 
     def __init__(self, stream: Decompressed) -> None:
-        self._stream, self.tail = stream, b""
+        self._stream, self._peeked, self._last, self.record = stream, b"", b"", 0
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes, before anything is read."""
+        while len(self._peeked) < size and (more := self._stream.read(size - len(self._peeked))):
+            self._peeked += more
+        self._last = self._peeked
+        return self._peeked
 
     @property
     def position(self) -> int:
         return self._stream.position
 
     def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
+        """At most `size` bytes, or those that were peeked at."""
+        if self._peeked:
+            data, self._peeked = self._peeked, b""
+            return data
+        try:
+            data = self._stream.read(size)
+        except CorruptDataError as error:
+            field = f"{error.field}, in the record at byte {self.record} or after it,"
+            raise CorruptDataError(error.path, field, error.expected, error.found, error.todo) from None
         if data:
-            self.tail = (self.tail + data[-len(_CLOSING) :])[-len(_CLOSING) :]
+            self._last = data if len(data) >= len(_CLOSING) else self._last[-len(_CLOSING) :] + data
         return data
 
+    @property
+    def tail(self) -> bytes:
+        return self._last[-len(_CLOSING) :]
+
     def tell(self) -> int:
-        return self._stream.position
+        return self._stream.position - len(self._peeked)
 
     def __enter__(self) -> "_Tail":
         return self

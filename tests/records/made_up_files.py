@@ -1,9 +1,14 @@
 """Ledger rows, WARC files and archives for the tests of the readers; every document in them is made up."""
 
 import io
+import struct
 import tarfile
 import zipfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import pyarrow as pa
+import zstandard
 
 from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Limits, Record, Reject, Tally
@@ -62,6 +67,55 @@ def warc_record(kind: str, content: bytes, uri: str | None = "http://tales.examp
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + content + b"\r\n\r\n"
 
 
+def arc_record(content: bytes, url: str = "http://tales.example/cat", *, head: str | None = None) -> bytes:
+    """A record of ARC version 1; `head` is what stands between the URL and the length."""
+    head = head if head is not None else "192.0.2.1 20240506070809 text/html"
+    return f"{url} {head} {len(content)}\n".encode() + content + b"\n"
+
+
+ARC_FILE = arc_record(
+    b"1 0 made by hand\nURL IP-address Archive-date Content-type Archive-length\n",
+    "filedesc://tales.arc",
+    head="0.0.0.0 20240506070809 text/plain",
+)
+"""The record that begins an ARC file."""
+
+
+def zstd_frames(pieces: Iterable[bytes], dictionary: zstandard.ZstdCompressionDict | None = None) -> bytes:
+    """A zstd frame a piece, as the specification for web archives wants them."""
+    compressor = zstandard.ZstdCompressor(dict_data=dictionary, write_checksum=True)
+    return b"".join(compressor.compress(piece) for piece in pieces)
+
+
+def zstd_with_dictionary(
+    pieces: Sequence[bytes], dictionary: zstandard.ZstdCompressionDict, *, is_packed: bool = False
+) -> bytes:
+    """The dictionary in a leading skippable frame, as it is or packed, then a frame a piece."""
+    data = dictionary.as_bytes()
+    data = zstd_frames([data]) if is_packed else data
+    return struct.pack("<II", 0x184D2A5D, len(data)) + data + zstd_frames(pieces, dictionary)
+
+
+def trained_dictionary(samples: Sequence[bytes]) -> zstandard.ZstdCompressionDict:
+    """In zstd's own format, from samples like these."""
+    return zstandard.train_dictionary(4096, [b"%d %s" % (i, sample) for i in range(40) for sample in samples])
+
+
+def raw_dictionary(content: bytes) -> zstandard.ZstdCompressionDict:
+    """Mere content, without zstd's tables."""
+    return zstandard.ZstdCompressionDict(content, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+
+
+def lz4_frames(pieces: Iterable[bytes]) -> bytes:
+    return b"".join(pa.compress(piece, codec="lz4", asbytes=True) for piece in pieces)
+
+
+def chunked(body: bytes, size: int = 16) -> bytes:
+    """The body in chunks of HTTP/1.1."""
+    parts = [body[at : at + size] for at in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in [*parts, b""])
+
+
 def tar(members: dict[str, bytes | tarfile.TarInfo]) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
@@ -73,6 +127,13 @@ def tar(members: dict[str, bytes | tarfile.TarInfo]) -> bytes:
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
     return out.getvalue()
+
+
+def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    """A tar member that is no regular file."""
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
 
 
 def zipped(members: dict[str, bytes]) -> bytes:

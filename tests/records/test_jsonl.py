@@ -46,7 +46,10 @@ def test_lines_are_records_named_by_their_line(tmp_path, pack):
         (b'{"body": "t"}', "no_text_field"),
         (b'{"text": null}', "no_text_field"),
         (b'{"text": 5}', "text_not_a_string"),
-        (b'{"text": ["t"]}', "text_not_a_string"),
+        (b'{"text": {"t": "t"}}', "text_not_a_string"),
+        (b'{"text": ["t", 5]}', "text_not_a_string"),
+        (b'{"text": ["t", null]}', "text_not_a_string"),
+        (b'{"text": true}', "text_not_a_string"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_a_reject_between_its_neighbours(tmp_path, line, reason):
@@ -104,6 +107,71 @@ def test_mapped_fields_are_followed_into_objects(tmp_path):
     found = read(path, "jsonl", fields=fields)
     assert found[0] == Record("http://tales.example/1", 0, "Tom naps.", crawl_date="2024-05-06T00:00:00Z")
     assert rejects(found) == [(1, "no_text_field")]
+
+
+def test_a_field_of_exactly_the_mapped_name_comes_before_one_in_an_object(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(
+        lines(
+            {"meta.text": "flat", "meta": {"text": "nested"}},
+            {"meta": {"text": "nested"}},
+            {"meta": {"text.raw": "half", "text": {"raw": "deep"}}},
+            {"meta": ["text"]},
+        )
+    )
+    found = read(path, "jsonl", fields=mapping(text="meta.text"))
+    assert [record.content for record in records(found)] == ["flat", "nested"]
+    assert rejects(found) == [(2, "text_not_a_string"), (3, "no_text_field")]
+    found = read(path, "jsonl", fields=mapping(text="meta.text.raw"))
+    assert [record.content for record in records(found)] == ["half"]
+
+
+def test_a_list_of_strings_is_one_text_a_line_each(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(lines({"text": ["Tom naps.", "", "Mia naps, too."]}, {"text": ["one"]}, {"text": []}))
+    assert [record.content for record in records(read(path, "jsonl"))] == ["Tom naps.\n\nMia naps, too.", "one", ""]
+
+
+@pytest.mark.parametrize(
+    ("escapes", "text"),
+    [
+        (r"\ud83d\ude00", "\U0001f600"),
+        (r"\ud83d", "\ud83d"),
+        (r"a\ude00b", "a\ude00b"),
+        (r"\ude00\ud83d", "\ude00\ud83d"),
+        (r"\ud83d\ud83d\ude00", "\ud83d\U0001f600"),
+    ],
+)
+def test_surrogate_escapes_are_a_sign_where_they_are_a_pair_and_stay_what_they_are_else(tmp_path, escapes, text):
+    """Lone ones cannot become a document: the raw set rejects them, see tests/plans/test_raw_set.py."""
+    (tmp_path / "f").write_bytes(b'{"text": "%b"}\n' % escapes.encode())
+    assert records(read(tmp_path / "f", "jsonl")) == [Record("tales.dat#0", 0, text)]
+
+
+def test_fifty_megabytes_in_one_line_are_one_record_between_two_others(tmp_path):
+    long = "A fox and a crow. " * (50_000_000 // 18)
+    (tmp_path / "f").write_bytes(lines({"text": "before"}, {"text": long}, {"text": "after"}))
+    assert [record.content for record in records(read(tmp_path / "f", "jsonl"))] == ["before", long, "after"]
+
+
+@pytest.mark.parametrize("at", range(1, 5))
+def test_a_file_cut_inside_a_sign_loses_its_last_line_alone_and_says_so(tmp_path, at):
+    whole = '{"text": "Tom naps."}\n{"text": "a fox 🦊"}\n'.encode()
+    (tmp_path / "f").write_bytes(whole[: whole.index("🦊".encode()) + at])
+    found = read(tmp_path / "f", "jsonl")
+    assert [record.content for record in records(found)] == ["Tom naps."]
+    assert rejects(found) == [(1, "invalid_utf8" if at < 4 else "broken_json")]
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n", b"\xef\xbb\xbf\n\n", b"\n"])
+def test_a_file_of_nothing_but_marks_and_line_ends_has_blank_lines(tmp_path, data):
+    (tmp_path / "f").write_bytes(data)
+    assert {reason for _, reason in rejects(read(tmp_path / "f", "jsonl"))} == {"blank_line"}
+
+
+def test_a_mark_in_the_middle_is_no_mark(tmp_path):
+    (tmp_path / "f").write_bytes(b'{"text": "a"}\n\xef\xbb\xbf{"text": "b"}\n')
+    assert rejects(read(tmp_path / "f", "jsonl")) == [(1, "broken_json")]
 
 
 @pytest.mark.parametrize(

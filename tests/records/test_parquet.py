@@ -1,16 +1,20 @@
 """Parquet rows through the field mapping."""
 
+import random
+import resource
 from datetime import date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus_assets.records.record import Limits, Record, Reject
+from corpus_assets.records.parquet_bounds import rows_at_once
+from corpus_assets.records.read import read_file
+from corpus_assets.records.record import Limits, Record, Reject, Tally
 from formats.compressed import Budget
 from formats.errors import CorruptDataError, SchemaMismatchError
 from tests import faults
-from tests.records.made_up_files import mapping, read, records, rejects
+from tests.records.made_up_files import mapping, read, records, rejects, row
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
@@ -59,19 +63,194 @@ def test_a_reject_is_named_by_its_own_url_where_that_can_be_read(tmp_path):
     ]
 
 
+def write(path, table, **options):
+    pq.write_table(pa.table(table), path, **options)
+    return path
+
+
+TEXTS = ["Tom naps.", None, "", "Mia ünï 🦊"]
+AS_BYTES = [text if text is None else text.encode() for text in TEXTS]
+
+
+@pytest.mark.parametrize("store_schema", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pa.array(TEXTS, pa.string()),
+        pa.array(TEXTS, pa.large_string()),
+        pa.array(TEXTS, pa.string_view()),
+        pa.array(TEXTS).dictionary_encode(),
+        pa.array(AS_BYTES, pa.binary()),
+        pa.array(AS_BYTES, pa.large_binary()),
+        pa.array(AS_BYTES, pa.binary()).dictionary_encode(),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_text_is_text_however_it_is_stored(tmp_path, text, store_schema):
+    columns = {"flat": text, "meta": pa.StructArray.from_arrays([text], ["body"])}
+    if pa.types.is_string_view(text.type) or pa.types.is_dictionary(text.type):
+        del columns["meta"]
+    path = write(tmp_path / "f", columns, store_schema=store_schema)
+    for name in ("flat", "meta.body")[: len(columns)]:
+        found = read(path, "parquet", fields=mapping(text=name))
+        assert [record.content for record in records(found)] == [TEXTS[0], *TEXTS[2:]]
+        assert rejects(found) == [(1, "no_text_field")]
+
+
+def test_a_list_of_strings_is_one_text_a_line_each(tmp_path):
+    lists = [["Tom naps.", "Mia naps, too."], [], None, ["one", None], ["one"]]
+    for kind in (pa.list_(pa.string()), pa.large_list(pa.large_string())):
+        path = write(tmp_path / "f", {"lines": pa.array(lists, kind)})
+        found = read(path, "parquet", fields=mapping(text="lines"))
+        assert [record.content for record in records(found)] == ["Tom naps.\nMia naps, too.", "", "one"]
+        assert rejects(found) == [(2, "no_text_field"), (3, "text_not_a_string")]
+
+
+def test_a_null_anywhere_above_a_field_is_no_field(tmp_path):
+    meta = [{"page": {"url": "http://a.example/"}}, {"page": {"url": None}}, {"page": None}, None]
+    path = write(tmp_path / "f", {"text": ["a", "b", "c", "d"], "meta": meta})
+    found = read(path, "parquet", "t", fields=mapping(url="meta.page.url"))
+    assert records(found) == [Record("http://a.example/", 0, "a")]
+    assert rejects(found) == [(i, "no_url_field") for i in (1, 2, 3)]
+
+
+def test_a_column_of_exactly_the_mapped_name_comes_before_a_field_of_a_struct(tmp_path):
+    path = write(tmp_path / "f", {"meta": [{"text": "nested"}], "meta.text": ["flat"]})
+    assert [record.content for record in read(path, "parquet", fields=mapping(text="meta.text"))] == ["flat"]
+    path = write(tmp_path / "g", {"meta": [{"text": "nested"}], "meta.other": ["flat"]})
+    assert [record.content for record in read(path, "parquet", fields=mapping(text="meta.text"))] == ["nested"]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([1_714_979_289_000_000_001, 2**63 - 1, -1, None], pa.timestamp("ns")),
+        pa.array([1_714_979_289_000_001, 2**62, -1, None], pa.timestamp("us", "UTC")),
+        pa.array([1_714_979_289_001, 2**62, -1, None], pa.timestamp("ms", "Europe/Athens")),
+        pa.array([19_849, 2**30, -1, None], pa.date32()),
+        pa.array([19_849 * 86_400_000, 2**30 * 86_400_000, -86_400_000, None], pa.date64()),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_times_come_out_in_utc_and_seconds_and_those_of_no_calendar_are_rejects(tmp_path, times):
+    path = write(tmp_path / "f", {"text": ["a", "b", "c", "d"], "at": times})
+    found = read(path, "parquet", fields=mapping(date="at"))
+    is_day = pa.types.is_date(times.type)
+    late = "2262-04-11T23:47:16Z" if str(times.type) == "timestamp[ns]" else None
+    expected = ["2024-05-06T00:00:00Z" if is_day else "2024-05-06T07:08:09Z", late,
+                "1969-12-31T00:00:00Z" if is_day else "1969-12-31T23:59:59Z", None]  # fmt: skip
+    dates = {record.position: record.crawl_date for record in records(found)}
+    assert dates == {i: date for i, date in enumerate(expected) if i != 1 or late}
+    assert rejects(found) == ([] if late else [(1, "bad_date")])
+
+
+def test_files_of_no_row_one_row_and_rows_in_many_groups(tmp_path):
+    schema = pa.schema([("text", pa.string())])
+    pq.write_table(schema.empty_table(), tmp_path / "none")
+    with pq.ParquetWriter(tmp_path / "no group", schema):
+        pass
+    assert read(tmp_path / "none", "parquet") == read(tmp_path / "no group", "parquet") == []
+    assert read(write(tmp_path / "one", {"text": ["a"]}), "parquet", "t") == [Record("t#0", 0, "a")]
+    with pq.ParquetWriter(tmp_path / "groups", schema) as writer:
+        for size in (1, 0, 300, 2):
+            writer.write_table(pa.table({"text": [str(i) for i in range(size)]}, schema=schema))
+    found = read(tmp_path / "groups", "parquet")
+    assert [(one.position, one.content) for one in records(found)] == list(
+        enumerate([*map(str, range(1)), *map(str, range(300)), *map(str, range(2))])
+    )
+
+
+def test_a_column_of_nothing_has_no_text(tmp_path):
+    path = write(tmp_path / "f", {"text": pa.nulls(2)})
+    assert rejects(read(path, "parquet")) == [(0, "no_text_field"), (1, "no_text_field")]
+
+
+def test_a_text_beyond_the_limit_is_a_reject_and_the_next_is_read(tmp_path):
+    path = write(tmp_path / "f", {"text": ["x" * 2_000, "short"]})
+    found = read(path, "parquet", limits=Limits(max_record_bytes=1_000))
+    assert (rejects(found), [record.content for record in records(found)]) == ([(0, "record_too_large")], ["short"])
+
+
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        (mapping(text="body"), "a column body"),
-        (mapping(text="text.raw"), "a column text.raw"),
+        (mapping(text="body"), r"columns is text, n, meta\.lang, meta\.n, tags, at, expected a column body"),
+        (mapping(text="text.raw"), r"a column text\.raw"),
+        (mapping(text="meta.body"), r"meta\.lang, .*expected a column meta\.body"),
+        (mapping(text="meta"), "column meta is struct.*expected a string, or a list of strings"),
+        (mapping(text="n"), "column n is int64, expected a string"),
+        (mapping(text="meta.n"), r"column meta\.n is int64, expected a string"),
         (mapping(url="link"), "a column link"),
-        (mapping(text="n"), "column n"),
+        (mapping(url="n"), "column n is int64, expected a string"),
+        (mapping(license="tags"), "column tags is list<.*, expected a string"),
+        (mapping(date="n"), "column n is int64, expected a date, a time, or a string"),
     ],
 )
-def test_a_file_without_the_mapped_columns_is_an_error(tmp_path, fields, says):
-    pq.write_table(pa.table({"text": ["t"], "n": [1]}), tmp_path / "f")
-    with pytest.raises(SchemaMismatchError, match=says):
-        read(tmp_path / "f", "parquet", fields=fields)
+def test_a_file_without_the_mapped_columns_is_an_error_that_says_what_is_there(tmp_path, fields, says):
+    table = {"text": ["t"], "n": [1], "meta": [{"lang": "en", "n": 1}], "tags": [["a"]], "at": [date(2024, 5, 6)]}
+    path = write(tmp_path / "f", table)
+    with pytest.raises(SchemaMismatchError, match=f"{path}: .*{says}"):
+        read(path, "parquet", fields=fields)
+
+
+def test_two_columns_of_one_name_are_an_error(tmp_path):
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"]), tmp_path / "f")
+    with pytest.raises(SchemaMismatchError, match="columns is 2 of them, expected one column text"):
+        read(tmp_path / "f", "parquet")
+
+
+def repeated(path, text: str, rows: int) -> None:
+    """A file whose one text stands for every row."""
+    indices = pa.array([0] * rows, pa.int32())
+    table = pa.table({"text": pa.DictionaryArray.from_arrays(indices, pa.array([text]))})
+    pq.write_table(table, path, compression="zstd", dictionary_pagesize_limit=1 << 30, store_schema=False)
+
+
+def test_rows_that_repeat_one_huge_text_are_decoded_few_at_a_time_and_stopped_by_the_budget(tmp_path):
+    repeated(tmp_path / "f", "x" * (16 << 20), 100_000)
+    assert (tmp_path / "f").stat().st_size < 100_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = read_file(tmp_path / "f", "t", row("parquet"), Limits(), Tally())
+    first = [next(found) for _ in range(15)]
+    assert [len(record.content) for record in first] == [16 << 20] * 15
+    del first
+    with pytest.raises(CorruptDataError, match="decoded bytes"):
+        next(found)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 900 << 10
+
+
+@pytest.mark.parametrize(("num_bytes", "rows"), [(100, 256), (1 << 20, 256), (4 << 20, 64), (64 << 20, 4)])
+def test_the_largest_value_of_a_dictionary_decides_how_many_rows_are_decoded_at_once(tmp_path, num_bytes, rows):
+    repeated(tmp_path / "f", "x" * (num_bytes - 16), 3)
+    with pq.ParquetFile(tmp_path / "f") as file:
+        assert rows_at_once(tmp_path / "f", file, 0, ["text"]) == rows
+
+
+def test_values_that_share_their_beginnings_count_as_long_as_all_of_them(tmp_path):
+    table = {"meta": [{"text": "x" * (2 << 20) + str(i)} for i in range(4)]}
+    write(tmp_path / "f", table, use_dictionary=False, column_encoding={"meta.text": "DELTA_BYTE_ARRAY"})
+    with pq.ParquetFile(tmp_path / "f") as file:
+        bound = file.metadata.row_group(0).column(0).total_uncompressed_size
+        assert rows_at_once(tmp_path / "f", file, 0, ["meta.text"]) == min(256, (256 << 20) // bound)
+    assert len(records(read(tmp_path / "f", "parquet", fields=mapping(text="meta.text")))) == 4
+
+
+def test_damage_anywhere_gives_rows_or_an_error_that_names_the_file(tmp_path):
+    """Nothing else comes out: no other exception, no crash."""
+    pick = random.Random(7)
+    table = {"text": [f"tale {i}" for i in range(300)], "meta": [{"url": f"http://a.example/{i}"} for i in range(300)]}
+    whole = write(tmp_path / "whole", table, row_group_size=100).read_bytes()
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(pick.randrange(1, 4)):
+            data[pick.randrange(len(data))] = pick.randrange(256)
+        (tmp_path / "f").write_bytes(data)
+        failure = None
+        try:
+            read(tmp_path / "f", "parquet", fields=mapping(url="meta.url"))
+        except CorruptDataError as error:
+            failure = error
+        assert failure is None or failure.path == str(tmp_path / "f")
 
 
 def test_a_broken_file_is_an_error_that_names_it(tmp_path):

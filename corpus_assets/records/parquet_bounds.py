@@ -1,0 +1,58 @@
+"""How many rows of a Parquet file may be decoded at once. A dictionary page of some kilobytes can stand for one text of
+gigabytes a row, and prefix coding can do the same, so the largest value that is possible decides.
+"""
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_MAX_ROWS = 256
+_BATCH_BYTES = 256 << 20
+_HEADER_BYTES = 24
+_I32 = 0x15
+"""Thrift compact protocol: the next field, a 32-bit number."""
+
+
+def rows_at_once(path: Path, file: Any, group: int, columns: list[str]) -> int:
+    """So many rows of a row group of `file` (a ParquetFile) that their decoded values stay within some 256 MiB, but at
+    least one. Raises ArrowException, OSError where the group cannot be read.
+    """
+    # Where the group is broken this raises, while its metadata, asked first, would end the process.
+    next(file.iter_batches(1, row_groups=[group], columns=columns, use_threads=False), None)
+    about, largest = file.metadata.row_group(group), 1
+    with open(path, "rb") as raw:
+        for i, leaf in enumerate(file.schema):
+            if any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns):
+                largest = max(largest, _largest_value(raw, about.column(i)))
+    return max(1, min(_MAX_ROWS, _BATCH_BYTES // largest))
+
+
+def _largest_value(file: BinaryIO, chunk: Any) -> int:
+    """A bound for values that are not stored once each; 0 where all are."""
+    if "DELTA_BYTE_ARRAY" in chunk.encodings:
+        return chunk.total_uncompressed_size
+    if not any("DICTIONARY" in encoding for encoding in chunk.encodings):
+        return 0
+    file.seek(max(0, chunk.dictionary_page_offset or chunk.data_page_offset))
+    size = _uncompressed_page_size(file.read(_HEADER_BYTES))
+    return chunk.total_uncompressed_size if size is None else size
+
+
+def _uncompressed_page_size(header: bytes) -> int | None:
+    """Of a page header: field 1 is its type, field 2 its uncompressed size. None where it begins otherwise."""
+    numbers: list[int] = []
+    at = 0
+    while len(numbers) < 2:
+        if header[at : at + 1] != bytes([_I32]):
+            return None
+        value = shift = 0
+        while True:
+            at += 1
+            if at >= len(header):
+                return None
+            value |= (header[at] & 0x7F) << shift
+            shift += 7
+            if not header[at] & 0x80:
+                break
+        numbers.append(value >> 1 ^ -(value & 1))
+        at += 1
+    return numbers[1] if numbers[1] >= 0 else None
