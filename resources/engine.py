@@ -1,17 +1,23 @@
-"""The engine as a Dagster resource: how many workers, how much memory, where spills go. None of it changes a byte."""
+"""The engine as a Dagster resource: which one, how many workers, how much memory, where spills go. None of it changes a
+byte.
+"""
 
 import os
 import re
+import shlex
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from formats.errors import ConfigError
 from formats.layout import Layout
 from resources import progress
+from resources.engines import spark_session
 from resources.engines.contract import Engine
 from resources.engines.local import LocalEngine
+from resources.engines.spark import SparkEngine
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -34,22 +40,60 @@ def _default_workers() -> int:
 
 
 class EngineResource(dg.ConfigurableResource):
-    """Settings of the embedded engine. Unset ones come from CORPUS_WORKERS (else 2) and CORPUS_MEMORY (else 1GiB).
+    """Settings of the engine. Unset ones come from the environment: CORPUS_WORKERS (else 2), CORPUS_MEMORY (else 1GiB),
+    CORPUS_SPARK and CORPUS_SPARK_SUBMIT (else the embedded engine).
 
     `memory` bounds one sort; a process takes some 0.3 GB beside it, so a run should do one heavy step at a time.
+    `spark` is a master (local[2], spark://…, yarn, k8s://…) or a Connect address (sc://…); `spark_submit` is a command
+    such as `spark-submit --master yarn`, under which each stage runs as a job of its own. `spark_conf` goes to the
+    session.
     """
 
     workers: int | None = None
     memory: str | None = None
     scratch_dir: str | None = None
     processes: bool | None = None
+    spark: str | None = None
+    spark_submit: str | None = None
+    spark_conf: dict[str, str] = {}  # noqa: RUF012 pydantic copies it
+    sort_tasks: int | None = None
 
-    def open(self, layout: Layout) -> Engine:
-        """The engine; spills go to `scratch_dir`, by default below the work folder. Raises ConfigError."""
+    @property
+    def num_workers(self) -> int:
+        return _default_workers() if self.workers is None else self.workers
+
+    def open(self, layout: Layout, context: dg.AssetExecutionContext | None = None) -> Engine:
+        """The engine; spills go to `scratch_dir`, by default below the work folder. With `spark_submit`, the stage of
+        `context` is run before this returns, and what it made is found. Raises ConfigError, and what that stage raised.
+        """
+        scratch = Path(self.scratch_dir) if self.scratch_dir else layout.corpus / "work" / "scratch"
+        memory_bytes = parse_bytes(self.memory or os.environ.get("CORPUS_MEMORY", "1GiB"))
+        shards_done = partial(progress.tell, "shards")
+        address = self._set(self.spark, "CORPUS_SPARK")
+        command = shlex.split(self._set(self.spark_submit, "CORPUS_SPARK_SUBMIT"))
+        if address and command:
+            raise ConfigError("engine: both spark and spark_submit are set; expected one of them")
+        of_spark: dict[str, Any] = {
+            "conf": self.spark_conf,
+            "sort_tasks": 4 * self.num_workers if self.sort_tasks is None else self.sort_tasks,
+        }
+        if address:
+            spark_session.check(address, self.spark_conf)
+            return SparkEngine(
+                address=address, scratch=scratch, memory_bytes=memory_bytes, progress=shards_done, **of_spark
+            )
+        if command and context is not None:
+            from resources import submitted  # only here: it is needed seldom
+
+            submitted.run(context, command, layout, of_spark)
         return LocalEngine(
-            scratch=Path(self.scratch_dir) if self.scratch_dir else layout.corpus / "work" / "scratch",
-            workers=_default_workers() if self.workers is None else self.workers,
-            memory_bytes=parse_bytes(self.memory or os.environ.get("CORPUS_MEMORY", "1GiB")),
+            scratch=scratch,
+            workers=self.num_workers,
+            memory_bytes=memory_bytes,
             processes=self.processes,
-            progress=partial(progress.tell, "shards"),
+            progress=shards_done,
         )
+
+    @staticmethod
+    def _set(value: str | None, variable: str) -> str:
+        return os.environ.get(variable, "") if value is None else value

@@ -1,6 +1,7 @@
 """The network, as a resource: how many files at once, how patient, and where progress goes."""
 
 import dagster as dg
+from pydantic import Field
 
 from formats.layout import Layout
 from resources.download.fetcher import Fetcher
@@ -17,6 +18,9 @@ class FetcherResource(dg.ConfigurableResource):
     max_tries: int = _DEFAULT.max_tries
     interval_bytes: int = _DEFAULT.interval_bytes
     read_timeout_seconds: float = _DEFAULT.read_timeout_seconds
+    private_hosts: list[str] = Field(
+        default=list(_DEFAULT.private_hosts), description="Hosts that may have addresses that are not public."
+    )
 
     def open(self, layout: Layout) -> Fetcher:
         settings = FetchSettings(
@@ -24,5 +28,6 @@ class FetcherResource(dg.ConfigurableResource):
             max_tries=self.max_tries,
             interval_bytes=self.interval_bytes,
             read_timeout_seconds=self.read_timeout_seconds,
+            private_hosts=tuple(self.private_hosts),
         )
         return Fetcher(layout.cache, settings, FetchProgress())

@@ -1,4 +1,4 @@
-"""A real HTTP server that takes alerts as told: one status a request, in order, then 200; it keeps what it took."""
+"""A real HTTP server that takes alerts as told: one answer a request, in order, then 200; it keeps what it took."""
 
 import json
 import threading
@@ -9,13 +9,18 @@ from typing import Any
 
 DROP = 0
 """In place of a status: the connection ends without an answer."""
+HANG = -1
+"""In place of a status: no answer comes until the server ends."""
+Answer = int | tuple[int, str]
+"""A status, with Retry-After where that is told."""
 
 
 class Receiver:
     """`with Receiver(503, 503) as receiver:`; `receiver.url`; `taken` are the payloads answered with 200."""
 
-    def __init__(self, *statuses: int) -> None:
+    def __init__(self, *statuses: Answer) -> None:
         self.statuses = list(statuses)
+        self.ends = threading.Event()
         self.taken: list[dict[str, Any]] = []
         self.requests: list[dict[str, str]] = []
         self.changed = threading.Condition()
@@ -42,6 +47,7 @@ class Receiver:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.ends.set()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -63,16 +69,21 @@ class _Handler(BaseHTTPRequestHandler):
         payload = json.loads(self.rfile.read(int(self.headers["content-length"])))
         with receiver.changed:
             receiver.requests.append({key.lower(): value for key, value in self.headers.items()})
-            status = receiver.statuses.pop(0) if receiver.statuses else 200
+            answer = receiver.statuses.pop(0) if receiver.statuses else 200
+            status, retry_after = answer if isinstance(answer, tuple) else (answer, "")
             if status == 200:
                 receiver.taken.append(payload)
             receiver.changed.notify_all()
-        if status == DROP:
+        if status in (DROP, HANG):
             self.close_connection = True
+            if status == HANG:
+                receiver.ends.wait()
             return
         self.send_response(status)
         if 300 <= status < 400:
             self.send_header("Location", receiver.url)
+        if retry_after:
+            self.send_header("Retry-After", retry_after)
         self.send_header("Content-Length", "0")
         self.end_headers()
 

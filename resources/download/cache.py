@@ -13,7 +13,6 @@ from pathlib import Path
 from formats import durable, partial
 from resources.download.wanted import Wanted
 
-_READ_ONLY = 0o444
 _LOOK_AGAIN_SECONDS = 0.2
 
 
@@ -54,7 +53,7 @@ class Cache:
     def publish(self, sha256: str) -> Path:
         """The partial file, whole and just verified, under its final name and read-only; the checkpoint goes."""
         path = self.partial(sha256)
-        path.chmod(_READ_ONLY)
+        path.chmod(path.stat().st_mode & durable.READ_ONLY)
         path.rename(self.final(sha256))
         durable.fsync_folder(self.folder)
         partial.path_of(path).unlink(missing_ok=True)

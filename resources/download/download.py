@@ -1,4 +1,4 @@
-"""One file over HTTP: tries until it is whole and right. Decides what an answer brings and what a failure costs.
+"""One file from elsewhere: tries until it is whole and right. Decides what an answer brings and what a failure costs.
 
 Bytes survive a dropped connection in memory and a killed process by checkpoints; a file that changed on the server is
 fetched anew.
@@ -10,10 +10,11 @@ from pathlib import Path
 
 from formats.errors import ConfigError, CorruptDataError, TransientError
 from resources.download.cache import Cache
-from resources.download.http import Answer, Connections, FailedTry, WrongTotal
+from resources.download.http import Answer, FailedTry, WrongTotal
 from resources.download.partial_file import PartialFile, Validators, survey
 from resources.download.progress import Progress
 from resources.download.settings import FetchSettings
+from resources.download.sources import Sources
 from resources.download.wanted import Wanted
 
 
@@ -27,11 +28,11 @@ class Download:
         settings: FetchSettings,
         progress: Progress,
         pause: Callable[[float], None],
-        connections: Connections,
+        sources: Sources,
         resume_only: bool,
     ) -> None:
         self._wanted, self._cache, self._settings, self._progress = wanted, cache, settings, progress
-        self._pause, self._connections, self._resume_only = pause, connections, resume_only
+        self._pause, self._sources, self._resume_only = pause, sources, resume_only
         self._failed_tries, self._wrong_totals, self._refetches = 0, 0, 0
         self._farthest = 0  # the highest position ever: a server that starts over for ever never gets past it
         self._ask_whole = False
@@ -63,7 +64,7 @@ class Download:
         """Ask once, and take what comes. Raises FailedTry when the file is not whole and no further than before."""
         ask_from = 0 if self._ask_whole else file.position
         self._ask_whole = False
-        with self._connections.get(self._wanted.url, ask_from, file.validators.if_range) as answer:
+        with self._sources.get(self._wanted.url, ask_from, file.validators.if_range) as answer:
             self._place(answer, file)
             while not file.whole and (answer.stop is None or file.position < answer.stop):
                 block = answer.read(file.room if answer.stop is None else min(file.room, answer.stop - file.position))
@@ -101,6 +102,7 @@ class Download:
                 self._event(f"{why}: {file.position} bytes discarded, fetched from zero")
                 file.restart()
             file.validators = now
+            file.guarded = answer.in_one_piece
         else:
             raise FailedTry(f"asked for byte {file.position}, the answer begins at {answer.start}", ask_whole=True)
 

@@ -1,7 +1,7 @@
 """The fetcher: wanted files in, verified local paths out; nothing whose checksum is right is downloaded again.
 
 A file is right when its SHA-256 is the ledger's, and gets its final name only then. Memory: one interval for each of
-`parallel_files`. The scheme decides who brings the bytes (`_fetch_alone`): local.py or download.py.
+`parallel_files`. Local files are local.py's, others download.py's, from HTTP (http.py) or a store (stores.py).
 """
 
 import errno
@@ -14,13 +14,15 @@ from typing import TypeVar
 
 from formats import durable
 from formats.errors import ConfigError, CorpusError, TransientError
+from formats.ledger import STORE_SCHEMES
 from resources.download import local
 from resources.download.cache import Cache
 from resources.download.download import Download
-from resources.download.http import Connections
 from resources.download.partial_file import has_checkpoint, survey
 from resources.download.progress import LogProgress, Progress, in_units
 from resources.download.settings import FetchSettings
+from resources.download.sources import Sources
+from resources.download.stores import require_driver
 from resources.download.wanted import Planned, Wanted, check
 
 T = TypeVar("T")
@@ -53,8 +55,7 @@ class Fetcher:
 
         Raises ConfigError, and CorruptDataError for a local file that changed.
         """
-        for one in wanted:
-            check(one)
+        self._check(wanted)
         return self._in_parallel(self._plan, wanted)
 
     def fetch_all(self, wanted: Sequence[Wanted], *, resume_only: bool = False) -> list[Path]:
@@ -65,14 +66,19 @@ class Fetcher:
         answer such as 404), CorruptDataError (wrong bytes, which lie in quarantine), TransientError (the tries are used
         up, or the disk is full; what was verified stays, and a rerun goes on from there).
         """
-        for one in wanted:
-            check(one)
+        self._check(wanted)
         if resume_only:
             self._require_checkpoints(wanted)
         self._require_room(wanted)
         self._stop.clear()
-        with Connections(self._settings) as connections:
-            return self._in_parallel(lambda one: self._fetch(one, connections, resume_only), wanted)
+        with Sources(self._settings) as sources:
+            return self._in_parallel(lambda one: self._fetch(one, sources, resume_only), wanted)
+
+    def _check(self, wanted: Sequence[Wanted]) -> None:
+        for one in wanted:
+            check(one)
+            if one.scheme in STORE_SCHEMES:
+                require_driver(one.url)
 
     def _in_parallel(self, work: Callable[[Wanted], T], wanted: Sequence[Wanted]) -> list[T]:
         with ThreadPoolExecutor(self._settings.parallel_files, "fetch") as pool:
@@ -130,7 +136,7 @@ class Fetcher:
                 "make room or choose another cache folder"
             )
 
-    def _fetch(self, wanted: Wanted, connections: Connections, resume_only: bool) -> Path:
+    def _fetch(self, wanted: Wanted, sources: Sources, resume_only: bool) -> Path:
         try:
             if wanted.local_path is not None and not self._settings.copy_local:
                 return local.verify(wanted)
@@ -139,11 +145,11 @@ class Fetcher:
                 return path
             busy = "another process fetches it; waiting"
             with self._cache.lock(wanted.sha256, self._pause, lambda: self._progress.event(wanted.name, busy)):
-                return self._fetch_alone(wanted, connections, resume_only)
+                return self._fetch_alone(wanted, sources, resume_only)
         except OSError as error:
             raise self._as_corpus_error(error, wanted) from None
 
-    def _fetch_alone(self, wanted: Wanted, connections: Connections, resume_only: bool) -> Path:
+    def _fetch_alone(self, wanted: Wanted, sources: Sources, resume_only: bool) -> Path:
         """Under the file's lock: what the one before may have brought is looked for first."""
         if (path := self._cache.verified(wanted)) is not None:
             self._cache.remove_leftovers(wanted.sha256)
@@ -161,7 +167,7 @@ class Fetcher:
                 path = local.copy(wanted, self._cache, lambda done: self._progress.advance(wanted.name, done))
             else:
                 path = Download(
-                    wanted, self._cache, self._settings, self._progress, self._pause, connections, resume_only
+                    wanted, self._cache, self._settings, self._progress, self._pause, sources, resume_only
                 ).run()
             words = "verified"
             return path
@@ -187,6 +193,8 @@ class Fetcher:
             )
         if error.errno in _NOT_WRITABLE:
             return ConfigError(f"{where}: {error.strerror}; make the cache folder writable or choose another one")
+        if error.errno == errno.EISDIR:
+            return ConfigError(f"{where}: a folder lies where a file belongs; move it away and run again")
         return TransientError(f"{where}: {error.strerror or error} while fetching {wanted.name}; check the disk")
 
 

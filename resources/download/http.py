@@ -7,7 +7,7 @@ import base64
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -19,6 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 
 from formats.errors import ConfigError, TransientError
+from resources.download.addresses import NotPublicError, check_literal, host_of, public_pools
 from resources.download.partial_file import Validators
 from resources.download.settings import FetchSettings
 from resources.download.wanted import HTTP_SCHEMES, mask_text, masked
@@ -63,14 +64,10 @@ class Answer:
     total: int | None
     validators: Validators
     encoding: str | None
-    _response: urllib3.BaseHTTPResponse
-
-    def read(self, max_bytes: int) -> bytes:
-        """The next bytes as they arrive, at most `max_bytes`; b"" at the end. Raises FailedTry."""
-        try:
-            return self._response.read1(min(max_bytes, _READ_BYTES), decode_content=False)
-        except urllib3.exceptions.HTTPError as error:
-            raise FailedTry(f"the connection broke: {_words_of(error)}") from None
+    read: Callable[[int], bytes]
+    """The next bytes as they arrive, at most so many; b"" at the end. Raises FailedTry."""
+    in_one_piece: bool = True
+    """False where the bytes are asked for range by range, and the file may become another in between."""
 
 
 class Connections:
@@ -80,7 +77,7 @@ class Connections:
         self._settings = settings
         timeout = urllib3.Timeout(connect=settings.connect_timeout_seconds, read=settings.read_timeout_seconds)
         options: dict[str, Any] = {"timeout": timeout, "maxsize": settings.parallel_files, "retries": False}
-        self._direct = urllib3.PoolManager(**options)
+        self._public, self._named = public_pools(**options), urllib3.PoolManager(**options)
         self._proxies = {
             scheme: urllib3.ProxyManager(proxy, proxy_headers=_basic_auth(proxy, "Proxy-Authorization"), **options)
             for scheme, proxy in getproxies().items()
@@ -93,12 +90,16 @@ class Connections:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for manager in (self._direct, *self._proxies.values()):
+        self.close()
+
+    def close(self) -> None:
+        for manager in (self._public, self._named, *self._proxies.values()):
             manager.clear()
 
     @contextmanager
     def get(self, url: str, position: int, if_range: str | None) -> Iterator[Answer]:
-        """Ask for the file from byte `position` on; redirects are followed, within one scheme or from http to https.
+        """Ask for the file from byte `position` on; redirects are followed, within one scheme or from http to https,
+        and to public addresses. Hosts that the settings name may be private, and may redirect to each other.
 
         Raises FailedTry, ConfigError.
         """
@@ -111,16 +112,18 @@ class Connections:
         try:
             _check_status(response, url)
             start, stop, total = _extent(response)
-            yield Answer(
-                start, stop, total, _validators(response.headers), response.headers.get("Content-Encoding"), response
-            )
+            encoding = response.headers.get("Content-Encoding")
+            yield Answer(start, stop, total, _validators(response.headers), encoding, lambda n: _read(response, n))
         finally:
             response.close()  # a response read to its end has given its connection back already
 
     def _follow(self, url: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
-        here = url
+        here, named = url, True
         for _ in range(self._settings.max_redirects + 1):
-            response = self._request(here, {**headers, **(_basic_auth(here) if _same_origin(url, here) else {})})
+            # A public host must not send us to a private one, also not to one that the settings name for other files.
+            named = named and self._settings.may_be_private(host_of(here))
+            credentials = _basic_auth(here) if _same_origin(url, here) else {}
+            response = self._request(here, {**headers, **credentials}, named, url)
             location = response.headers.get("Location")
             if response.status not in _REDIRECTS or location is None:
                 return response
@@ -141,18 +144,29 @@ class Connections:
             f"{masked(url)}: more than {self._settings.max_redirects} redirects; put the final address into the ledger"
         )
 
-    def _request(self, url: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+    def _request(self, url: str, headers: dict[str, str], named: bool, first: str) -> urllib3.BaseHTTPResponse:
         parts = urlsplit(url)
         proxy = None if proxy_bypass(parts.hostname or "") else self._proxies.get(parts.scheme)
         bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
         try:
-            return (proxy or self._direct).request(
+            if proxy and not named:
+                check_literal(host_of(url))
+            return (proxy or (self._named if named else self._public)).request(
                 "GET", bare, headers=headers, preload_content=False, decode_content=False, redirect=False, retries=False
             )
+        except NotPublicError as error:
+            raise error.as_config_error(first) from None
         except urllib3.exceptions.LocationValueError as error:
             raise ConfigError(f"{masked(url)}: not a URL ({_words_of(error)}); mend the ledger") from None
         except urllib3.exceptions.HTTPError as error:
             raise FailedTry(f"no answer: {_words_of(error)}") from None
+
+
+def _read(response: urllib3.BaseHTTPResponse, max_bytes: int) -> bytes:
+    try:
+        return response.read1(min(max_bytes, _READ_BYTES), decode_content=False)
+    except urllib3.exceptions.HTTPError as error:
+        raise FailedTry(f"the connection broke: {_words_of(error)}") from None
 
 
 def _check_status(response: urllib3.BaseHTTPResponse, url: str) -> None:

@@ -1,10 +1,20 @@
 """How the fetcher behaves: every default stands here, once."""
 
-from dataclasses import dataclass
+import os
+import re
+from dataclasses import dataclass, field
 
 from formats.errors import ConfigError
 
 MIB = 1024 * 1024
+PRIVATE_HOSTS_VARIABLE = "CORPUS_PRIVATE_HOSTS"
+_HOST = re.compile(r"[0-9A-Za-z._:-]+")
+
+
+def private_hosts_of_environment() -> tuple[str, ...]:
+    """The hosts named in CORPUS_PRIVATE_HOSTS, with commas between; none where it is not set."""
+    named = (host.strip() for host in os.environ.get(PRIVATE_HOSTS_VARIABLE, "").split(","))
+    return tuple(host for host in named if host)
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,10 @@ class FetchSettings:
     copy_local: bool = False
     """Copy local files into the cache, instead of verifying and reading them where they are."""
     user_agent: str = "corpus-assets"
+    private_hosts: tuple[str, ...] = field(default_factory=private_hosts_of_environment)
+    """Hosts, by name or address, that may have addresses that are not public: of this machine, of an intranet. All
+    others are refused there, whatever their names resolve to (addresses.py).
+    """
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -41,6 +55,13 @@ class FetchSettings:
         ):
             if getattr(self, name) < least:
                 raise ConfigError(f"fetch setting {name} is {getattr(self, name)}, expected at least {least}")
+        for host in self.private_hosts:
+            if not _HOST.fullmatch(host):
+                raise ConfigError(f"fetch setting private_hosts: {host!r} is no host; write a name or address alone")
         for name in ("connect_timeout_seconds", "read_timeout_seconds"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"fetch setting {name} is {getattr(self, name)}, expected more than 0")
+
+    def may_be_private(self, host: str) -> bool:
+        """Whether the settings name this host."""
+        return host.casefold().rstrip(".") in {named.casefold().rstrip(".") for named in self.private_hosts}

@@ -3,10 +3,12 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from formats.errors import ConfigError
 from formats.json_fields import LINE
+from formats.ledger import STORE_SCHEMES
 from formats.partial import EMPTY_SHA256
 
 HTTP_SCHEMES = ("http", "https")
@@ -34,6 +36,11 @@ class Wanted:
     def name(self) -> str:
         """The URL as messages and logs may show it; a local path has no query or fragment to hide."""
         return masked(self.url) if self.local_path is None else self.url
+
+    @property
+    def scheme(self) -> str:
+        """Of a file that is to be fetched; "" for a local one."""
+        return urlsplit(self.url).scheme if self.local_path is None else ""
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,9 @@ def check(wanted: Wanted) -> None:
         _ = parts.port  # raises ValueError when it is not a number
     except ValueError as error:
         raise ConfigError(f"{name}: not a URL ({error}); mend the ledger") from None
-    if scheme not in HTTP_SCHEMES:
-        raise ConfigError(f"{name}: no fetcher for the scheme {scheme!r}; expected http, https or a local file")
+    if scheme not in (*HTTP_SCHEMES, *STORE_SCHEMES):
+        known = ", ".join((*HTTP_SCHEMES, *STORE_SCHEMES))
+        raise ConfigError(f"{name}: no fetcher for the scheme {scheme!r}; expected {known} or a local file")
     if not host:
         raise ConfigError(f"{name}: the URL names no host; mend the ledger")
 
@@ -92,6 +100,15 @@ def mask_text(text: str) -> str:
     """Any message, with whatever looks like a URL's secrets masked."""
     text = _USERINFO_IN_TEXT.sub(rf"\1{MASK}@", text)
     return _QUERY_IN_TEXT.sub(lambda m: m[1] + _masked_field(m[2] + (m[3] or "")), text)
+
+
+def mask_values(value: Any) -> Any:
+    """A JSON value with every text in it masked: for what is shown of a row that nobody has found right yet."""
+    if isinstance(value, str):
+        return mask_text(value)
+    if isinstance(value, list):
+        return [mask_values(one) for one in value]
+    return {key: mask_values(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def _masked_field(text: str) -> str:

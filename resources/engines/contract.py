@@ -68,6 +68,11 @@ class Engine(Protocol):
     what the task raised, as raised.
     """
 
+    @property
+    def memory_bytes(self) -> int:
+        """What a step may take in the calling process. A plan may choose by it how it works, never what comes out."""
+        ...
+
     def map_batches(self, source: Dataset, task: Task, out: Dest, *, sides: Sequence[Dataset] = ()) -> Dataset:
         """Shard i -> shard i, same row order. `sides` are joined by shard id: the task gets each one's whole shard as
         one table (an empty one where it has no such shard), so a side is small or cut like its source.

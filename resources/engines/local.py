@@ -4,12 +4,14 @@ Same bytes for every number of workers, kind of pool and memory budget (tests/co
 """
 
 import threading
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError
@@ -22,6 +24,10 @@ from resources.engines.streams import Stop, ahead, until_stopped
 MIN_MEMORY_BYTES = 64 * 1024 * 1024
 PROCESSES_FROM_BYTES = 256 * 1024 * 1024
 """Stored bytes from which a map pays for processes, when nobody said which pool to take."""
+PROCESSES_FROM_WORKERS = 5
+"""Fewer workers are as fast on threads, in the memory of one process: heavy stages hold the interpreter's lock for a
+seventh of their time at most (sampled), so that four seldom wait for one another.
+"""
 
 AHEAD = 2
 """Batches that reading and sorting may be ahead of the reducer, with more than one worker."""
@@ -30,7 +36,7 @@ AHEAD = 2
 @dataclass(frozen=True, kw_only=True)
 class LocalEngine:
     """`scratch` holds spills only and is left empty. `progress(done, total)` counts source shards; during a sort it is
-    called from another thread. `processes` None means: threads for small inputs, processes for large ones.
+    called from another thread. `processes` None means: processes for large inputs and many workers, else threads.
     """
 
     scratch: Path
@@ -49,7 +55,8 @@ class LocalEngine:
         """See Engine. Shards run at the same time, each in one worker."""
         task.load()
         items = tasks.map_items(source, task, sides)
-        return Dataset(out.schema, tuple(self._run(partial(_map, out=out), items, source)))
+        with _memory_given_back():
+            return Dataset(out.schema, tuple(self._run(partial(_map, out=out), items, source)))
 
     def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
         """See Engine. Buckets run one after the other in the calling thread; reading and sorting go on behind."""
@@ -62,7 +69,7 @@ class LocalEngine:
         rows = sort_batches(
             read, source.schema, order, memory_bytes=self.memory_bytes, threads=self.workers, scratch=self.scratch
         )
-        with closing(read), closing(ahead(rows, depth, stop)) as in_order:
+        with _memory_given_back(), closing(read), closing(ahead(rows, depth, stop)) as in_order:
             return tasks.gathered(out.schema, tasks.reduce_buckets(in_order, task, out, bucket=bucket, keys=keys))
 
     def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
@@ -79,8 +86,18 @@ class LocalEngine:
                 self.progress(done, len(source.shards))
 
     def _run(self, job: Any, items: Sequence[Any], source: Dataset) -> list[Any]:
-        processes = source.num_bytes >= PROCESSES_FROM_BYTES if self.processes is None else self.processes
+        large = self.workers >= PROCESSES_FROM_WORKERS and source.num_bytes >= PROCESSES_FROM_BYTES
+        processes = large if self.processes is None else self.processes
         return run(job, items, workers=self.workers, processes=processes, progress=self.progress)
+
+
+@contextmanager
+def _memory_given_back() -> Iterator[None]:
+    """Arrow keeps what was freed for its next need, which is another stage's; the next peak would come on top of it."""
+    try:
+        yield
+    finally:
+        pa.default_memory_pool().release_unused()
 
 
 def _map(item: tasks.MapItem, stop: Stop, *, out: Dest) -> Shard:

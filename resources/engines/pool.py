@@ -5,8 +5,9 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
 from typing import Any
 
 from formats.errors import TransientError
@@ -14,6 +15,8 @@ from resources.engines import worker
 from resources.engines.streams import Stop, StoppedError
 
 Progress = Callable[[int, int], None]
+GRACE_SECONDS = 2.0
+"""For workers that have nothing to do any more to end by themselves, which takes milliseconds. They are killed then."""
 
 
 def run(
@@ -36,7 +39,7 @@ def run(
         with ThreadPoolExecutor(size, thread_name_prefix="engine") as pool:
             return _collect(pool, [pool.submit(function, item, stop) for item in items], stop, progress)
     context = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-    over = context.Event()
+    over = worker.Flag(context)
     with ProcessPoolExecutor(size, mp_context=context, initializer=worker.start, initargs=(over,)) as pool:
         return _collect(pool, [pool.submit(_in_worker, function, item) for item in items], over, progress)
 
@@ -74,7 +77,28 @@ def _end(pool: Executor, futures: list[Future], stop: Stop) -> None:
     for future in futures:
         future.cancel()  # before the flag: else workers it sets free would take the next ones
     stop.set()
-    pool.shutdown(wait=True)
+    if isinstance(pool, ProcessPoolExecutor):
+        _end_workers(pool, futures)
+    else:
+        pool.shutdown(wait=True)
+
+
+def _end_workers(pool: ProcessPoolExecutor, futures: list[Future]) -> None:
+    """As `pool.shutdown()`, which may wait for ever: an idle worker holds the lock of the queue while it waits for
+    work, one that is killed then never gives it back, and the others wait for that lock and not for their end.
+    """
+    wait([future for future in futures if not future.cancelled()])
+    inner: Any = pool  # Python has no public way to its workers before 3.14
+    manager, workers = inner._executor_manager_thread, list((inner._processes or {}).values())
+    pool.shutdown(wait=False)
+    if manager is None:  # ended before, or nothing was ever begun
+        return
+    manager.join(GRACE_SECONDS)
+    if manager.is_alive():
+        for one in workers:
+            if not connection.wait([one.sentinel], timeout=0):  # not one that is gone: its number may be another's
+                one.kill()
+        manager.join()
 
 
 def _first_failure(futures: list[Future]) -> BaseException:
@@ -88,10 +112,10 @@ def _in_worker(function: Callable[[Any, Stop], Any], item: Any) -> Any:
     try:
         return function(item, worker.stop)
     except Exception as error:  # not handled here: only made fit to cross the process border
-        raise _portable(error) from error
+        raise portable(error) from error
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """The error itself if it survives pickling, else a RuntimeError with its class and message."""
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):

@@ -6,8 +6,8 @@ compare in Python, and text passes memory twice whatever its size.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from itertools import chain, pairwise
+from contextlib import ExitStack, closing
+from itertools import chain, count, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,12 @@ from resources.engines.streams import Stream
 from resources.engines.tasks import BATCH_BYTES, cuts
 
 RUN_SHARE = 4
-"""A run takes 1/4 of the budget, 1/2 while it is being sorted; the sort of the keys has the other half."""
+"""A run takes 1/4 of the budget at most, 1/2 while it is being sorted; the sort of the keys has the other half."""
 MAX_RUN_BYTES = 1024 * 1024 * 1024
 """So that columns with 32-bit offsets can be joined."""
-STORED_BATCH_BYTES = 1024 * 1024
+FIRST_RUN_BYTES, RUNS_OF_ONE_SIZE = 16 * 1024 * 1024, 64
+"""Runs begin small and double after so many: memory follows the need, not the budget, and a merge has few runs."""
+STORED_BATCH_BYTES = 256 * 1024
 """What the merge holds of each run."""
 
 
@@ -39,13 +41,20 @@ def sort_batches(
     if not _carries_text(schema, order):
         yield from sort_narrow(batches, schema, order, memory_bytes=memory_bytes, threads=threads, scratch=scratch)
         return
-    run_bytes = min(memory_bytes // RUN_SHARE, MAX_RUN_BYTES)
-    first = _take_run(batches, run_bytes)
-    if sum(batch.nbytes for batch in first) <= run_bytes:
+    sizes = _run_sizes(memory_bytes)
+    first = _take_run(batches, size := next(sizes))
+    if sum(batch.nbytes for batch in first) <= size:
         yield from sort_in_memory(first, schema, order, BATCH_BYTES)
         return
-    rest = iter(lambda: _take_run(batches, run_bytes), [])
+    rest = iter(lambda: _take_run(batches, next(sizes)), [])
     yield from _merge_runs(chain([first], rest), schema, order, memory_bytes // 2, threads, scratch)
+
+
+def _run_sizes(memory_bytes: int) -> Iterator[int]:
+    """Bytes of each run, one after the other."""
+    most = min(memory_bytes // RUN_SHARE, MAX_RUN_BYTES)
+    for number in count():
+        yield min(most, FIRST_RUN_BYTES << min(number // RUNS_OF_ONE_SIZE, 16))
 
 
 def _carries_text(schema: pa.Schema, order: Sequence[str]) -> bool:
@@ -120,13 +129,15 @@ class _StoredRuns:
     def merge(self, keys: Batches) -> Batches:
         """The rows in the order of `keys`, in batches of at most BATCH_BYTES (a longer row comes alone)."""
         cursors: list[_Cursor] = []
-        for batch in keys:
-            if not cursors:  # the first sorted key comes after the last run was written
-                file = pa.ipc.open_file(pa.memory_map(str(self.path)))
-                cursors = [_Cursor(file, *border) for border in pairwise(self.borders)]
-            runs = batch.column("run").to_numpy()
-            for start, stop in cuts(batch.column("num_bytes").to_numpy(), BATCH_BYTES, batch.num_rows):
-                yield _gather(runs[start:stop], cursors)
+        with ExitStack() as opened:
+            for batch in keys:
+                if not cursors:  # the first sorted key comes after the last run was written
+                    # Read, not mapped: a mapped file would be resident memory as a whole by the end of the merge.
+                    file = pa.ipc.open_file(opened.enter_context(pa.OSFile(str(self.path))))
+                    cursors = [_Cursor(file, *border) for border in pairwise(self.borders)]
+                runs = batch.column("run").to_numpy()
+                for start, stop in cuts(batch.column("num_bytes").to_numpy(), BATCH_BYTES, batch.num_rows):
+                    yield _gather(runs[start:stop], cursors)
 
 
 class _Cursor:

@@ -13,7 +13,7 @@ from typing import IO
 def spill_folder(scratch: Path) -> Iterator[Path]:
     """A folder below `scratch` for one sort, removed at the end, however it ends."""
     scratch.mkdir(parents=True, exist_ok=True)
-    with open(scratch / ".lock", "w") as gate:  # so that no run sweeps a folder before its owner has locked it
+    with open(scratch / ".lock", "a") as gate:  # so that no run sweeps a folder before its owner has locked it
         fcntl.flock(gate, fcntl.LOCK_EX)
         _sweep(scratch)
         folder = Path(tempfile.mkdtemp(prefix="sort-", dir=scratch))

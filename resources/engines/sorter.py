@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -77,6 +76,8 @@ def _sort_on_disk(
     threads: int,
     scratch: Path,
 ) -> Stream:
+    import duckdb  # takes as long to load as most sorts take, and few sorts need it
+
     failures: list[BaseException] = []
 
     def source() -> Iterator[pa.RecordBatch]:

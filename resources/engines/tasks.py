@@ -19,7 +19,7 @@ from formats.dataset import Dataset, Shard, row_sizes, verified
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
 from resources.engines.contract import Batches, Dest, Task, load
 
-BATCH_BYTES = 16 * 1024 * 1024
+BATCH_BYTES = 4 * 1024 * 1024
 
 
 def read_batches(source: Dataset, shard: Shard) -> Batches:
@@ -288,7 +288,7 @@ def verify(shard: Shard) -> None:
 
 def _read_piece(piece: Piece, schema: pa.Schema) -> Batches:
     todo = "delete its folder and materialize the stage again"
-    with pq.ParquetFile(piece.shard.path, memory_map=True) as file:
+    with pq.ParquetFile(piece.shard.path) as file:
         before = 0
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows

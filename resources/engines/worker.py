@@ -4,16 +4,32 @@ import multiprocessing
 import os
 import signal
 import threading
+from ctypes import c_bool
 from multiprocessing.connection import wait
-from multiprocessing.synchronize import Event
+from multiprocessing.context import BaseContext
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
 
-stop: Event | None = None
-"""Set by the parent when the run is over; tasks look at it between batches."""
+
+class Flag:
+    """What the parent sets when the run is over, and its workers look at between batches. A byte of shared memory, no
+    Event of multiprocessing: that has a lock, and one that is killed while it looks would never give it back.
+    """
+
+    def __init__(self, context: BaseContext) -> None:
+        self._value = context.RawValue(c_bool, False)
+
+    def set(self) -> None:
+        self._value.value = True
+
+    def is_set(self) -> bool:
+        return self._value.value
 
 
-def start(run_is_over: Event) -> None:
+stop: Flag | None = None
+
+
+def start(run_is_over: Flag) -> None:
     """One thread a process; Ctrl-C is the parent's to handle; and no worker outlives its parent."""
     global stop
     stop = run_is_over

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from formats.errors import ConfigError
 from resources.download.cache import Cache
-from tests.fault_server import serving
+from tests.fault_server import FaultServer, serving
 from tests.resources.download_helpers import fetcher, names_in, sha256, some_bytes, wanted
 
 CONTENT = some_bytes(100_000)
@@ -98,3 +99,19 @@ def test_a_cache_one_may_only_read_serves_what_it_has(tmp_path, monkeypatch):
         monkeypatch.setattr(os, "access", lambda *_: False)
         monkeypatch.setattr(Path, "mkdir", lambda *_, **__: pytest.fail("a write"))
         assert fetcher(tmp_path).fetch_all([wanted(url, CONTENT)]) == [path]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o444), (0o027, 0o440), (0o077, 0o400)])
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_cached_file_is_to_read_for_whom_the_umask_lets_and_for_nobody_to_write(tmp_path, umask, mode, copied):
+    content = some_bytes(1_000)
+    (tmp_path / "f").write_bytes(content)
+    before = os.umask(umask)
+    try:
+        with FaultServer() as server:
+            url = "f" if copied else server.put("/f", content)
+            one = wanted(url, content, tmp_path / "f" if copied else None)
+            [path] = fetcher(tmp_path / "cache", copy_local=copied).fetch_all([one])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == mode

@@ -241,6 +241,14 @@ def test_a_wrong_file_that_was_guarded_is_not_downloaded_twice(tmp_path):
     assert server.sent == len(OTHER)
 
 
+def test_a_folder_in_the_place_of_a_cached_file_is_named_and_left(tmp_path):
+    (tmp_path / sha256(CONTENT) / "somebody's").mkdir(parents=True)
+    with serving(CONTENT) as (_, url), pytest.raises(ConfigError, match=r"a folder lies where .* move it away") as told:
+        fetcher(tmp_path).fetch_all([wanted(url, CONTENT)])
+    assert str(told.value).startswith(f"{tmp_path / sha256(CONTENT)}: ")
+    assert (tmp_path / sha256(CONTENT) / "somebody's").is_dir()
+
+
 def test_a_cached_file_that_went_bad_is_quarantined_and_fetched_again(tmp_path):
     memory = Remembered()
     with serving(CONTENT) as (_, url):

@@ -67,8 +67,10 @@ def test_neither_events_nor_errors_nor_the_log_nor_the_checkpoint_hold_a_secret(
 @pytest.mark.parametrize(
     ("url", "digest", "num_bytes", "words"),
     [
-        ("ftp://e.org/a", GOOD, 1, "no fetcher for the scheme 'ftp'"),
-        ("s3://bucket/a", GOOD, 1, "no fetcher for the scheme 's3'"),
+        ("gopher://e.org/a", GOOD, 1, "no fetcher for the scheme 'gopher'"),
+        ("local:///etc/passwd", GOOD, 1, "no fetcher for the scheme 'local'"),
+        ("simplecache::file:///etc/passwd", GOOD, 1, "no fetcher for the scheme 'simplecache'"),
+        ("s3:///a", GOOD, 1, "names no host"),
         ("books/a.txt", GOOD, 1, "no fetcher for the scheme ''"),
         ("http:///a", GOOD, 1, "names no host"),
         ("http://e.org:port/a", GOOD, 1, "not a URL"),

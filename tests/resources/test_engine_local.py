@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,9 +17,10 @@ import pytest
 from formats import dataset
 from formats.dataset import Dataset
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, TransientError
-from resources.engines import local, pool, runs, sorter
+from resources.engines import local, pool, runs, sorter, worker
 from resources.engines.contract import Dest, Task
 from resources.engines.local import LocalEngine
+from resources.engines.streams import Stop
 from tests.conformance.workload import BANDS, HERE, ROWS, begin, dataset_of, documents
 
 REPOSITORY = Path(__file__).parents[2]
@@ -42,6 +45,50 @@ def test_a_killed_worker_process_is_an_error_that_says_so_and_leaves_only_tempor
     with pytest.raises(TransientError, match="a worker process died"):
         engine.map_batches(source, Task(f"{HERE}:die"), out)
     assert final_names(out.folder) == []
+
+
+def _begun_until(begun: str, end: str) -> int:
+    Path(begun).touch()
+    while not Path(end).exists():
+        time.sleep(0.005)
+    return os.getpid()
+
+
+def test_a_worker_killed_while_it_waited_for_work_does_not_hold_up_the_end(tmp_path, monkeypatch):
+    """It holds the lock of the queue then, and nobody gives that back; here the test holds it in its place."""
+    monkeypatch.setattr(pool, "GRACE_SECONDS", 0.2)
+    executor = ProcessPoolExecutor(2, multiprocessing.get_context("forkserver"))
+    begun = [tmp_path / "0", tmp_path / "1"]
+    futures = [executor.submit(_begun_until, str(path), str(tmp_path / "end")) for path in begun]
+    while not all(path.exists() for path in begun):
+        time.sleep(0.005)
+    lock = executor._call_queue._rlock
+    assert lock.acquire(timeout=60)  # both are busy
+    try:
+        (tmp_path / "end").touch()
+        end = threading.Thread(target=pool._end, args=(executor, futures, threading.Event()), daemon=True)
+        end.start()
+        end.join(30)
+        assert not end.is_alive()
+    finally:
+        lock.release()
+    for pid in {future.result() for future in futures}:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def _is_over(_: int, over: Stop) -> bool:
+    return over.is_set()
+
+
+def test_the_flag_that_a_run_is_over_is_seen_by_workers_and_has_no_lock_to_die_with():
+    context = multiprocessing.get_context("forkserver")
+    flag = worker.Flag(context)
+    with ProcessPoolExecutor(1, context, initializer=worker.start, initargs=(flag,)) as executor:
+        assert executor.submit(pool._in_worker, _is_over, 0).result() is False
+        flag.set()
+        assert executor.submit(pool._in_worker, _is_over, 0).result() is True
+    assert not hasattr(flag._value, "get_lock")
 
 
 def test_an_exception_that_cannot_be_pickled_comes_back_with_its_class_and_words(source, out, tmp_path):
@@ -75,9 +122,16 @@ def test_one_shard_or_one_worker_starts_no_pool(source, out, tmp_path, monkeypat
     LocalEngine(scratch=tmp_path / "s", workers=1, processes=True).map_batches(source, Task(f"{HERE}:twice"), out)
 
 
-@pytest.mark.parametrize(("num_bytes", "kind"), [(1, "Thread"), (local.PROCESSES_FROM_BYTES, "Process")])
-def test_left_open_the_pool_is_threads_for_small_inputs_and_processes_for_large(
-    out, tmp_path, monkeypatch, num_bytes, kind
+@pytest.mark.parametrize(
+    ("num_bytes", "workers", "kind"),
+    [
+        (local.PROCESSES_FROM_BYTES - 1, local.PROCESSES_FROM_WORKERS, "Thread"),
+        (local.PROCESSES_FROM_BYTES, local.PROCESSES_FROM_WORKERS - 1, "Thread"),
+        (local.PROCESSES_FROM_BYTES, local.PROCESSES_FROM_WORKERS, "Process"),
+    ],
+)
+def test_left_open_the_pool_is_processes_for_large_inputs_and_many_workers(
+    out, tmp_path, monkeypatch, num_bytes, workers, kind
 ):
     started = []
 
@@ -87,7 +141,7 @@ def test_left_open_the_pool_is_threads_for_small_inputs_and_processes_for_large(
 
     monkeypatch.setattr(local, "run", lambda _job, _items, **settings: note(**settings))
     shard = local.tasks.Shard(0, "p", 1, num_bytes, "")
-    LocalEngine(scratch=tmp_path).map_batches(Dataset(ROWS, (shard, shard)), Task(f"{HERE}:twice"), out)
+    LocalEngine(scratch=tmp_path, workers=workers).map_batches(Dataset(ROWS, (shard,)), Task(f"{HERE}:twice"), out)
     assert started == [kind]
 
 
@@ -226,8 +280,8 @@ def test_ctrl_c_ends_a_run_in_the_middle_and_leaves_no_temporary_file(source, tm
     _, errors = process.communicate(timeout=60)
     assert process.returncode != 0
     assert errors.count(b"Traceback") == errors.count(b"KeyboardInterrupt") == 1, errors.decode()
-    for worker in workers:
-        wait_for_end(worker)
+    for pid in workers:
+        wait_for_end(pid)
     assert not list((tmp_path / "out").iterdir())
     assert not list((tmp_path / "scratch").glob("sort-*"))
 
@@ -237,8 +291,8 @@ def test_kill_9_leaves_only_temporary_names_no_workers_and_spills_that_the_next_
     process, workers = start(verb, source, tmp_path)
     process.kill()
     process.communicate(timeout=60)
-    for worker in workers:
-        wait_for_end(worker)
+    for pid in workers:
+        wait_for_end(pid)
     assert final_names(tmp_path / "out") == []
     spilled = list((tmp_path / "scratch").glob("sort-*"))
     assert bool(spilled) == (verb == "sort")

@@ -31,6 +31,11 @@ def test_what_is_set_reaches_the_fetcher() -> None:
     assert opened_with(LAYOUT, **told)[1] == FetchSettings(**told)
 
 
+def test_hosts_that_may_be_private_are_named_where_everybody_sees_them() -> None:
+    assert opened_with(LAYOUT, private_hosts=["files.intranet"])[1] == FetchSettings(private_hosts=("files.intranet",))
+    assert opened_with(LAYOUT, private_hosts=[])[1].private_hosts == ()
+
+
 @pytest.mark.parametrize("wrong", [{"parallel_files": 0}, {"max_tries": 0}, {"interval_bytes": 0}])
 def test_what_cannot_work_is_refused_in_words(wrong: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):

@@ -1,0 +1,1 @@
+"""Functions that may crash, hang or eat memory, run in processes of their own."""
