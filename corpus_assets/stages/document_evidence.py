@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from corpus_assets.stages.place_rows import make_ids
 from corpus_assets.stages.side_rows import rows_of, take_or_null
-from formats.evidence import DOCUMENTS
+from formats.evidence import DOCUMENTS, DOCUMENTS_BY_MODELS
 from formats.reasons import Reason
 from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS
 
@@ -31,14 +31,15 @@ def document_evidence(
 ) -> pa.RecordBatch:
     """DOCUMENTS rows without text, and what each later stage says of them -> evidence rows.
 
-    `first_ks` are the k at which the source's raw parts begin.
+    `first_ks` are the k at which the source's raw parts begin. Where models measured, the rows have perplexity, too.
     """
     judged, entered, scrubs, goes, lies = (
         rows_of(batch, side) for side in (verdicts, survivors, scrubbed, withheld, placed)
     )
     measured = rows_of(batch, signals)
     columns = {name: batch.column(name) for name in ("doc_id", "url", "raw_part", "raw_line", "text_digest", "n_chars")}
-    columns |= {name: take_or_null(signals, name, measured) for name in _MEASURED}
+    schema, by_models = (DOCUMENTS_BY_MODELS, ("ppl",)) if "ppl" in signals.column_names else (DOCUMENTS, ())
+    columns |= {name: take_or_null(signals, name, measured) for name in (*_MEASURED, *by_models)}
     columns |= {name: take_or_null(verdicts, name, judged) for name in ("rules_failed", "rules_not_applied")}
     columns |= {name: take_or_null(scrubbed, name, scrubs) for name in _SCRUBBED}
     keeper_k = take_or_null(verdicts, "keeper_k", judged)
@@ -72,7 +73,7 @@ def document_evidence(
         "row": row,
         "shard": pc.cast(pc.divide(row, shard_rows), pa.int32()),
     }
-    return pa.RecordBatch.from_arrays([columns[name] for name in DOCUMENTS.names], schema=DOCUMENTS)
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def _parts(k: pa.Array, first_ks: list[int]) -> pa.Array:

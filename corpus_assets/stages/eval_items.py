@@ -52,18 +52,18 @@ class EvalCounts:
 def read_texts(eval_set: EvalSet, stream: BinaryIO, name: str) -> Iterator[EvalText]:
     """The texts of the set's fields, row by row; `stream` has the file's bytes, compressed or not.
 
-    In JSON lines a field may hold lists and objects: each string in it is a text (`choices.0`), other values are none.
-    `name` goes into errors. Raises CorruptDataError for a file that cannot be read to its end, and for a row without
-    one of the fields.
+    Without fields every one of a row is read. In JSON lines a field may hold lists and objects: each string in it is a
+    text (`choices.0`), other values are none. `name` goes into errors. Raises CorruptDataError for a file that cannot
+    be read to its end, and for a row without one of the fields.
     """
     budget = Budget(max_bytes=MAX_BYTES)
     with open_stream(stream, name, budget=budget) as file:
         rows = _json_rows(file.read(), name) if eval_set.format == "jsonl" else _csv_rows(file.read(), name)
         for item, where, row in rows:
-            for field in eval_set.fields:
+            for field in eval_set.fields or row:
                 if field not in row:
                     raise CorruptDataError(name, f"{where}, fields", field, ", ".join(row) or "none", _TODO)
-                for at, text in _texts(field, row[field]):
+                for at, text in strings_in(field, row[field]):
                     yield EvalText(eval_set.name, item, at, text)
 
 
@@ -104,17 +104,21 @@ def _csv_rows(data: bytes, name: str) -> Iterator[tuple[int, str, dict[str, str]
         yield number, f"row {number}", dict(zip(header, row, strict=True))
 
 
-def _texts(at: str, value: object) -> Iterator[tuple[str, str]]:
-    """(where in the row, text) of every string in a value."""
-    if isinstance(value, str):
-        # A JSON escape may hold half a surrogate pair, which is no character: U+FFFD, as everywhere.
-        yield at, value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    elif isinstance(value, list):
-        for i, part in enumerate(value):
-            yield from _texts(f"{at}.{i}", part)
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            yield from _texts(f"{at}.{key}", part)
+def strings_in(at: str, value: object) -> Iterator[tuple[str, str]]:
+    """(where in the row, text) of every string in a value, in order. JSON may nest deeper than Python calls."""
+    todo = [(at, value)]
+    while todo:
+        at, value = todo.pop()
+        if isinstance(value, str):
+            yield _characters(at), _characters(value)
+        elif isinstance(value, list | dict):
+            parts = value.items() if isinstance(value, dict) else enumerate(value)
+            todo += [(f"{at}.{name}", part) for name, part in reversed([*parts])]
+
+
+def _characters(text: str) -> str:
+    """A JSON escape may hold half a surrogate pair, which is no character: U+FFFD, as everywhere."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def build_index(texts: Iterable[EvalText], rules: DecontaminationRules) -> tuple[EvalIndex, tuple[EvalCounts, ...]]:
@@ -123,12 +127,13 @@ def build_index(texts: Iterable[EvalText], rules: DecontaminationRules) -> tuple
     Raises ConfigError where an exemption names an item that its set does not have.
     """
     every = list(texts)
-    unknown = set(rules.exempt) - {f"{text.eval_set}:{text.item}" for text in every}
+    left_out = frozenset(rules.exempt)
+    unknown = left_out - {f"{text.eval_set}:{text.item}" for text in every}
     if unknown:
         raise ConfigError(
             f"exempt names {', '.join(sorted(unknown))}: no such item with text; mend decontaminate.exempt"
         )
-    exempt = [f"{text.eval_set}:{text.item}" in rules.exempt for text in every]
+    exempt = [f"{text.eval_set}:{text.item}" in left_out for text in every]
     column = normalize(pa.array([text.text for text in every], pa.large_string()))
     words = word_count(column).to_pylist()
     fates = [

@@ -1,31 +1,43 @@
 """HTML to the text of its main content, block for block on lines of their own. One page in, one text out: no state
 between pages, so that the same page always gives the same text.
 
-Resiliparse's main-content rules with links, alternative texts and list bullets off; the switches cost precision
-otherwise. Its time grows with the square of the nesting depth, so depth is counted first, and a page that is too
-deep gives all its text instead.
+Three steps, since the parser in the middle is native code that may crash, hang or eat memory: `prepare` decodes the
+page and holds it to limits, `main_text` (a module of its own) parses it, `finish` looks at what came out. The limits
+count what is known to make the parser slow, so that how long a page takes decides nothing about it where they hold.
 """
 
 from dataclasses import dataclass
-
-from resiliparse.extract.html2text import extract_plain_text
-from resiliparse.parse.html.exception import HTMLParserException
+from typing import NamedTuple
 
 from corpus_assets.kernels import html_depth
-from corpus_assets.stages import decode_charset
+from corpus_assets.stages import decode_charset, main_text
 from formats.reject_reasons import RejectReason
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 LIBRARIES = ("resiliparse",)
+PARSER = "corpus_assets.stages.main_text:main_text"
+"""What is called with a Page's fields."""
 
 
 @dataclass(frozen=True)
 class ExtractRules:
-    """Pages beyond the first two are refused; deeper ones give all their text instead of the main content."""
+    """Pages beyond the first four are refused; those beyond the last two give all their text instead of the main
+    content, since the rules for it walk up the tree again and again.
+    """
 
     max_page_bytes: int = 10_000_000
     max_tags: int = 200_000
+    max_attributes: int = 20_000
+    max_options: int = 10_000
     max_depth: int = 2_000
+    max_depths: int = 20_000_000
+
+
+class Page(NamedTuple):
+    """A page in UTF-8 that is fit to be parsed."""
+
+    utf8: bytes
+    main_content: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +48,34 @@ class Extracted:
     reason: RejectReason | None = None
 
 
-def extract(html: bytes, content_type: str | None = None, rules: ExtractRules = ExtractRules()) -> Extracted:
-    """The main text of one page; `content_type` is its HTTP header."""
+def prepare(html: bytes, content_type: str | None = None, rules: ExtractRules = ExtractRules()) -> Page | Extracted:
+    """The page to parse, or the reason why it is refused; `content_type` is its HTTP header."""
     if len(html) > rules.max_page_bytes:
         return Extracted("", RejectReason.PAGE_TOO_LARGE)
-    page = decode_charset.decode(html, content_type, is_html=True)
-    num_tags, depth = html_depth.measure(page.encode("utf-8"))
-    if num_tags > rules.max_tags:
+    return prepare_utf8(decode_charset.to_utf8(html, content_type, is_html=True), rules)
+
+
+def prepare_utf8(utf8: bytes, rules: ExtractRules = ExtractRules()) -> Page | Extracted:
+    """The same of a page of a fit length that is in UTF-8."""
+    shape = html_depth.measure(utf8)
+    if shape.tags > rules.max_tags or shape.attributes > rules.max_attributes or shape.options > rules.max_options:
         return Extracted("", RejectReason.PAGE_TOO_LARGE)
-    try:
-        text = extract_plain_text(
-            page,
-            preserve_formatting=True,
-            main_content=depth <= rules.max_depth,
-            links=False,
-            alt_texts=False,
-            list_bullets=False,
-        )
-    except HTMLParserException:
+    return Page(utf8, main_content=shape.depth <= rules.max_depth and shape.depths <= rules.max_depths)
+
+
+def finish(text: str | None) -> Extracted:
+    """What the parser gave, as a result."""
+    if text is None:
         return Extracted("", RejectReason.BROKEN_HTML)
     if not text.strip():
         return Extracted("", RejectReason.NO_MAIN_TEXT)
     return Extracted(text)
+
+
+def extract(html: bytes, content_type: str | None = None, rules: ExtractRules = ExtractRules()) -> Extracted:
+    """The main text of one page, parsed in this process."""
+    page = prepare(html, content_type, rules)
+    return page if isinstance(page, Extracted) else finish(main_text.main_text(*page))
 
 
 def extract_plain(data: bytes, content_type: str | None = None) -> Extracted:

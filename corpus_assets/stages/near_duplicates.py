@@ -1,4 +1,7 @@
-"""Near duplicates: signatures -> band rows -> candidate pairs, each pair once.
+"""Near duplicates: signatures -> band parts -> band rows -> candidate pairs, each pair once.
+
+A source's band part says nothing of other sources, so a version takes it over from the one before; ranks, which change
+with every source that comes, are joined to it by `band_rows`.
 
 Bands are sorted, not hashed into an index: rows of one bucket come together as a run of a stream, so memory stays O(1)
 in the corpus. A rank is a document's place in keeper order (stages.keeper_order).
@@ -9,6 +12,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 import pyarrow as pa
 
+from corpus_assets.kernels.arrow import fixed_binaries, fixed_rows
 from corpus_assets.kernels.bands import CandidatePairs, band_keys
 from corpus_assets.stages.side_rows import column, rows_of
 
@@ -26,12 +30,25 @@ PAIRS = pa.schema(
 """a < b in keeper order; band_bucket says where the two met, so that the sort meets no equal rows."""
 
 
-def band_rows(batch: pa.RecordBatch, ranks: pa.Table, *, bands: int, rows: int, parts_per_band: int) -> pa.RecordBatch:
-    """SIGNATURES rows -> one row a band for each document that is no exact duplicate."""
+def band_parts_schema(bands: int) -> pa.Schema:
+    """BAND_PARTS: k, and the int64 key of each band, little-endian, band after band."""
+    return pa.schema(
+        [pa.field("k", pa.int64(), nullable=False), pa.field("keys", pa.binary(8 * bands), nullable=False)]
+    )
+
+
+def band_parts(batch: pa.RecordBatch, *, bands: int, rows: int) -> pa.RecordBatch:
+    """SIGNATURES rows -> BAND_PARTS rows: a function of the document and the settings alone."""
+    keys = fixed_binaries(band_keys(batch.column("signature"), bands, rows))
+    return pa.RecordBatch.from_arrays([batch.column("k"), keys], schema=band_parts_schema(bands))
+
+
+def band_rows(batch: pa.RecordBatch, ranks: pa.Table, *, bands: int, parts_per_band: int) -> pa.RecordBatch:
+    """BAND_PARTS rows -> one row a band for each document that is no exact duplicate."""
     at = rows_of(batch, ranks)
     rank, keeper = column(ranks, "rank"), column(ranks, "exact_keeper")
     stays = np.flatnonzero((at >= 0) & (rank[at] == keeper[at])) if len(rank) else np.zeros(0, np.int64)
-    keys = band_keys(batch.column("signature").take(pa.array(stays)), bands, rows)
+    keys = fixed_rows(batch.column("keys"), np.int64)[stays]
     band = np.arange(bands, dtype=np.int64)
     part = (keys.view(np.uint64) >> np.uint64(40)).astype(np.int64) % parts_per_band
     bucket = (band * parts_per_band + part).astype(np.int32)

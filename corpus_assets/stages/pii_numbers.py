@@ -223,7 +223,7 @@ def _phone(text: bytes, unit: list[Group], rules: PiiRules) -> Hit | None:
     if not plus and _NO_PHONE.fullmatch(written):
         return None
     shape = text[start:end]
-    before = text[max(0, start - CONTEXT_BYTES) : start]
+    before = text[_context_start(text, start) : start]
     around = before + text[end : end + 16]
     in_words = not around.isascii() or around.upper() != around.lower()  # in a table of numbers there is no context
     labelled = named = False
@@ -254,6 +254,16 @@ def _phone(text: bytes, unit: list[Group], rules: PiiRules) -> Hit | None:
         return None
     us_shape = "US" in rules.phone_regions and _US_SHAPE.fullmatch(shape)
     return hit if us_shape or _local_numbers(rules.phone_regions).fullmatch(number) else None
+
+
+def _context_start(text: bytes, start: int) -> int:
+    """CONTEXT_BYTES before `start`, or after a placeholder that would be cut there: half of <PHONE> is a word."""
+    low = max(0, start - CONTEXT_BYTES)
+    for placeholder in PLACEHOLDERS:
+        at = text.find(placeholder, max(0, low - len(placeholder) + 1), min(start, low + len(placeholder)))
+        if 0 <= at < low:
+            return at + len(placeholder)
+    return low
 
 
 def _is_isbn(number: bytes, unit: list[Group]) -> bool:

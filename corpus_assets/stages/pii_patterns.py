@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import re2
 
+from corpus_assets.kernels.pii_candidates import Needs
 from formats.stage_tables import PII_KINDS
 
 PLACEHOLDER = {kind: f"<{kind.upper()}>".encode("ascii") for kind in PII_KINDS}
@@ -44,11 +45,11 @@ def byte_at(text: bytes, at: int) -> int:
 
 @dataclass(frozen=True)
 class Pattern:
-    """`name` also names its validator. A text without `literal` (when given) holds no candidate."""
+    """`name` also names its validator. A text that lacks what the pattern `needs` (when given) holds no candidate."""
 
     name: str
     regex: str
-    literal: str | None = None
+    needs: Needs | None = None
 
 
 _DIGIT_GAP = r"(?:[ .()/-]|\xc2\xa0|\xe2\x80[\x90-\x93\xaf]){0,3}"
@@ -79,16 +80,17 @@ _SECRET_NAMES = (
 )
 
 PATTERNS = (
-    Pattern("private_key", r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", "PRIVATE KEY"),
-    Pattern("url_password", r"://[^\s/:@\"'<>]{0,128}:[^\s/@\"'<>]{1,256}@", "://"),
+    Pattern("private_key", r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", Needs.BEGIN),
+    Pattern("url_password", r"://[^\s/:@\"'<>]{0,128}:[^\s/@\"'<>]{1,256}@", Needs.SCHEME),
     Pattern("token", "|".join(_TOKENS)),
-    Pattern("named_secret", rf"(?i)(?:{_SECRET_NAMES})[0-9]?[\"']?[ \t]{{0,4}}(?:=|:)"),
-    Pattern("email", rf"{_NAME}@{_LABEL}(?:\.{_LABEL})+", "@"),
-    Pattern("ipv6", r"[0-9A-Fa-f]{1,4}:(?:[0-9A-Fa-f]{1,4}:|:)[0-9A-Fa-f:.]*"),
-    Pattern("ipv4", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}"),
-    Pattern("digits", rf"\+?\(?[0-9](?:{_DIGIT_GAP}[0-9]){{6,}}"),
+    Pattern("named_secret", rf"(?i)(?:{_SECRET_NAMES})[0-9]?[\"']?[ \t]{{0,4}}(?:=|:)", Needs.NAMED),
+    Pattern("email", rf"{_NAME}@{_LABEL}(?:\.{_LABEL})+", Needs.EMAIL),
+    Pattern("ipv6", r"[0-9A-Fa-f]{1,4}:(?:[0-9A-Fa-f]{1,4}:|:)[0-9A-Fa-f:.]*", Needs.IPV6),
+    Pattern("ipv4", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}", Needs.IPV4),
+    Pattern("digits", rf"\+?\(?[0-9](?:{_DIGIT_GAP}[0-9]){{6,}}", Needs.DIGITS),
     Pattern(
         "wide_digits",
         rf"(?:\+|\xef\xbc\x8b)?(?:\(|\xef\xbc\x88)?\xef\xbc[\x90-\x99](?:{_WIDE_GAP}{_WIDE_DIGIT}){{6,}}",
+        Needs.WIDE_DIGIT,
     ),
 )

@@ -83,14 +83,22 @@ def participants(_bucket: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
         yield batch.select(PARTICIPANTS.names).filter(pa.array(marked)).cast(PARTICIPANTS)
 
 
+def among(batch: pa.RecordBatch, wanted: np.ndarray) -> pa.RecordBatch:
+    """RANKS rows -> PARTICIPANTS: those whose rank is one of `wanted`, int64, ascending."""
+    rank = column(batch, "rank")
+    at = np.minimum(np.searchsorted(wanted, rank), max(0, len(wanted) - 1))
+    marked = wanted[at] == rank if len(wanted) else np.zeros(len(rank), np.bool_)
+    return batch.select(PARTICIPANTS.names).filter(pa.array(marked)).cast(PARTICIPANTS)
+
+
 def shingles_of_participants(
-    batch: pa.RecordBatch, marked: pa.Table, *, shingle: int, num_buckets: int
+    batch: pa.RecordBatch, marked: pa.Table, *, shingle: int, unit: str, num_buckets: int
 ) -> pa.RecordBatch:
     """DOCUMENTS rows -> MEETINGS rows with the shingle sets of those that are in a pair."""
     at = rows_of(batch, marked)
     inside = np.flatnonzero(at >= 0)
     rank = column(marked, "rank")[at[inside]] if len(inside) else np.zeros(0, np.int64)
-    sets = shingle_sets(batch.column("text").take(pa.array(inside)), shingle)
+    sets = shingle_sets(batch.column("text").take(pa.array(inside)), shingle, unit)
     columns = [_bucket(rank, num_buckets), pa.array(rank), pa.array(np.full(len(rank), DOCUMENT)), pa.array(rank), sets]
     return pa.RecordBatch.from_arrays(columns, schema=MEETINGS)
 
@@ -157,3 +165,23 @@ def compare(
         score = jaccard_millionths(common[edge], union[edge])
         columns = [pairs["other"].filter(pa.array(edge)), pairs["rank"].filter(pa.array(edge)), pa.array(score)]
         yield pa.RecordBatch.from_arrays(columns, schema=EDGES)
+
+
+def edges_among(held: pa.Table, a: np.ndarray, b: np.ndarray, threshold_millionths: int) -> Iterator[pa.RecordBatch]:
+    """What `compare` gives for the pairs (a, b), int64 each, by sets that are all here: `rank` and `shingles` of every
+    document of a pair, in any order.
+    """
+    rank, sets = column(held, "rank"), held["shingles"].combine_chunks()
+    by_rank, order = np.argsort(rank), np.lexsort((a, b))
+    ends = np.stack((a[order], b[order]))
+    at = np.minimum(np.searchsorted(rank, ends, sorter=by_rank), max(0, len(rank) - 1))
+    place = by_rank[at] if len(rank) else at
+    if ends.size and (not len(rank) or (rank[place] != ends).any()):
+        raise NotConvergedError("the shingles of a pair's document did not arrive; delete corpus/work and build again")
+    sizes = pc.binary_length(sets).to_numpy()[place].sum(axis=0) if ends.size else np.zeros(0, np.int64)
+    for piece in _pieces(sizes):
+        first, second = (sets.take(pa.array(rows)) for rows in place[:, piece])
+        common, union = jaccard(first, second)
+        edge = is_edge(common, union, threshold_millionths)
+        columns = [ends[0, piece][edge], ends[1, piece][edge], jaccard_millionths(common[edge], union[edge])]
+        yield pa.RecordBatch.from_arrays([pa.array(one) for one in columns], schema=EDGES)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus_assets.stages.decode_charset import decode
+from corpus_assets.stages.decode_charset import decode, to_utf8
 
 GERMAN, RUSSIAN = (
     "Über größere Öfen hört man süße Märchen.",
@@ -96,6 +96,42 @@ def test_any_bytes_give_text_that_can_be_written_as_utf8(data, header, is_html):
     decode(data, header and f"text/html; charset={header}", is_html=is_html).encode("utf-8")
 
 
+@given(
+    st.builds(
+        lambda start, text, end: start + text.encode("utf-8", "surrogatepass") + end,
+        st.sampled_from([b"", b"\xef\xbb\xbf", b"\xff\xfe", b"<meta charset=utf-16>", b"<meta charset=iso-2022-jp>"]),
+        st.text(st.characters(categories=["L", "Cs", "Cc", "So"]), max_size=20),
+        st.sampled_from([b"", b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x1b$B"]),
+    ),
+    st.sampled_from([None, "utf-8", "utf-16le", "iso-2022-jp", "gbk"]),
+    st.booleans(),
+)
+def test_bytes_in_utf8_are_those_of_the_text(data, header, is_html):
+    content_type = header and f"text/html; charset={header}"
+    text = decode(data, content_type, is_html=is_html)
+    assert to_utf8(data, content_type, is_html=is_html) == text.encode("utf-8")
+
+
+def test_what_is_utf8_already_is_not_copied():
+    data = page(JAPANESE, "utf-8", "shift_jis")
+    assert to_utf8(data, "text/html; charset=shift_jis", is_html=True) is data
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=100))
 def test_utf8_comes_back_unchanged(text):
     assert decode(text.encode(), None, is_html=False) == text.removeprefix("\ufeff")
+
+
+SLOW_TO_GIVE_UP = {
+    "blanks after the header's sign": (b"\xe9", "text/html; charset=" + " " * 2_000_000),
+    "a header of one word over and over": (b"\xe9", "charset=" * 250_000),
+    "meta tags that never end, then blanks": (b"<meta" * 270 + b"charset=" + b" " * 3_000 + b"\xe9", None),
+    "meta tags that never end": (b"<meta charset " * 300 + b"\xe9", None),
+}
+
+
+@pytest.mark.parametrize("name", SLOW_TO_GIVE_UP)
+def test_a_declaration_that_leads_nowhere_is_given_up_in_one_pass(name):
+    """Tried shorter and shorter from every place, these took seconds to days."""
+    data, header = SLOW_TO_GIVE_UP[name]
+    assert decode(data, header, is_html=True).endswith("é")

@@ -99,6 +99,61 @@ def test_without_eval_sets_every_document_is_clean():
     assert hits["eval_set"].null_count == 2
 
 
+SAYING = "whoever counts the lamps on the quay before the tide turns will never be late for supper in his life"
+HARD_NEGATIVES = {
+    "a saying that an item cites in part": f"As people say in Wold, {SAYING}. They have always said so.",
+    "a formula": "The sum of the series is a (1 - r^n) / (1 - r), where a is the first term and r is the common ratio.",
+    "an instruction": "Answer each of the following questions with one word: true, false, or unknown. Say why.",
+    "the same question of other things": QUESTION.replace("peonies", "lilies").replace(
+        "six cans a bed", "two cans a bed"
+    ),
+}
+CITING = [
+    EvalText(
+        "logic", 0, "q", f"Who is late for supper if {' '.join(SAYING.split()[:9])}? Nobody, or the man next door?"
+    ),
+    EvalText("logic", 1, "q", "Find the sum of the series if a is the first term and r is the common ratio."),
+    EvalText(
+        "logic", 2, "q", "Answer each of the following questions with one word: is the lamp lit in the tower or not?"
+    ),
+    EvalText(
+        "logic", 3, "q", "A gardener waters four beds of peonies and then two beds of lilies; how many beds is that?"
+    ),
+]
+LOGIC = EvalSet("logic", "logic.jsonl", "0" * 64, "jsonl", ("q",))
+
+
+@pytest.mark.parametrize("name", HARD_NEGATIVES)
+def test_what_many_texts_say_is_no_leak_until_thirteen_words_of_an_item_stand_there(name):
+    """Famous quotes, formulas and templates were always flagged."""
+    index, _ = build_index(CITING, DecontaminationRules(eval_sets=(LOGIC,)))
+    assert found(HARD_NEGATIVES[name], index=index)["eval_set"].to_pylist() == [None]
+
+
+def test_an_item_that_cites_a_whole_saying_drops_who_cites_it_until_a_person_exempts_it():
+    items = [*CITING, EvalText("logic", 4, "q", f"True or false: {SAYING}?")]
+    quote = HARD_NEGATIVES["a saying that an item cites in part"]
+    index, _ = build_index(items, DecontaminationRules(eval_sets=(LOGIC,)))
+    assert found(quote, index=index)["eval_item"].to_pylist() == ["4.q"]
+    index, _ = build_index(items, DecontaminationRules(eval_sets=(LOGIC,), exempt=("logic:4",)))
+    assert found(quote, index=index)["eval_item"].to_pylist() == [None]
+
+
+def test_every_setting_is_read():
+    """A threshold in the config that nobody read; each step of each setting changes what is found here."""
+    words = SAYING.split()
+    parts = [" ".join(words[:n]) for n in range(6, 21)]
+    item = [EvalText("logic", 0, "q", SAYING)]
+    for ngram in (8, 13, 20):
+        index, _ = build_index(item, DecontaminationRules(eval_sets=(LOGIC,), ngram=ngram))
+        hits = found(*parts, index=index)["eval_set"].to_pylist()
+        assert [len(part.split()) for part, hit in zip(parts, hits, strict=True) if hit] == [*range(ngram, 21)]
+    for least in (3, 8, 12):
+        rules = DecontaminationRules(eval_sets=(LOGIC,), min_item_words=least)
+        index, _ = build_index([EvalText("logic", 0, "q", parts[2])], rules)
+        assert found(parts[2], index=index)["eval_set"].to_pylist() == (["logic"] if least <= 8 else [None])
+
+
 @settings(deadline=None)
 @given(st.lists(st.sampled_from([*LEAKS.values(), "", "clean", FILLER]), max_size=6), st.integers(0, 6))
 def test_batches_may_be_cut_anywhere(texts, cut):

@@ -1,6 +1,7 @@
 import gzip
 import io
 import json
+from collections import Counter
 from dataclasses import asdict
 
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 import zstandard
 
 from corpus_assets.kernels.exact_text import normalize
-from corpus_assets.kernels.ngram_match import match
+from corpus_assets.kernels.ngram_match import EvalIndex, match
 from corpus_assets.stages.eval_items import EvalText, build_index, read_texts
 from formats.corpus_config import DecontaminationRules, EvalSet
 from formats.errors import ConfigError, CorruptDataError
@@ -62,6 +63,25 @@ def test_compressed_files_read_as_plain_ones(pack):
 
 def test_half_a_surrogate_pair_becomes_a_replacement_character():
     assert read(eval_set("q"), rb'{"q": "a\ud83db \ud83d\ude00"}') == [(0, "q", "a\ufffdb 😀")]
+
+
+def test_half_a_surrogate_pair_in_a_key_is_no_part_of_an_items_name():
+    found = list(read_texts(eval_set("q"), io.BytesIO(rb'{"q": {"a\ud83d": "' + LONG.encode() + b'"}}'), "quiz.file"))
+    index, _ = build_index(found, rules())
+    assert index.entries == (("quiz", "0.q.a\ufffd"),)
+    assert EvalIndex.from_bytes(index.to_bytes()).entries == index.entries
+
+
+def test_strings_are_found_as_deep_as_json_is_read():
+    """What the parser let through, the walk over it has to take, too."""
+    found = Counter()
+    for depth in range(700, 1_100):
+        data = b'{"q": ' + b"[" * depth + b'"one"' + b"]" * depth + b"}"
+        try:
+            found[read(eval_set("q"), data) == [(0, "q" + ".0" * depth, "one")]] += 1
+        except CorruptDataError:
+            found["refused"] += 1
+    assert found[True] > 0 == found[False]
 
 
 BAD_FILES = {

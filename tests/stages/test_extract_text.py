@@ -6,8 +6,10 @@ import tarfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from resiliparse.parse.html.exception import HTMLParserException
 
-from corpus_assets.stages.extract_text import Extracted, ExtractRules, extract, extract_plain
+from corpus_assets.stages import main_text
+from corpus_assets.stages.extract_text import Extracted, ExtractRules, Page, extract, extract_plain, prepare
 from tests.shared_data import DATA, needs_shared_data
 
 PARAGRAPHS = [
@@ -86,6 +88,81 @@ def test_pages_that_are_too_large_are_refused():
     assert extract(nested("div", 100_001)).reason == "page_too_large"
     assert extract(PAGE, None, ExtractRules(max_page_bytes=len(PAGE))).reason is None
     assert extract(PAGE, None, ExtractRules(max_page_bytes=len(PAGE) - 1)).reason == "page_too_large"
+
+
+@pytest.mark.parametrize(
+    ("make", "limit"),
+    [
+        (lambda n: b"<p " + b" ".join(b"a%d=1" % i for i in range(n)) + b">Tom naps.", "max_attributes"),
+        (lambda n: b"".join(b"<body a%d=1>" % i for i in range(n)) + b"Tom naps.", "max_attributes"),
+        (lambda n: b"<p>Tom naps.</p><select>" + b"<option>x" * n, "max_options"),
+    ],
+)
+def test_what_takes_the_parser_long_is_counted_and_refused(make, limit):
+    """Its time grows with the square of these: hundreds of thousands, which the other limits allow, take minutes."""
+    most = getattr(ExtractRules(), limit)
+    assert "Tom naps." in extract(make(100)).text
+    assert isinstance(prepare(make(most)), Page)
+    assert prepare(make(most + 1)) == Extracted("", "page_too_large")
+
+
+def test_a_page_whose_tags_lie_deep_on_the_whole_gives_all_its_text():
+    page = nested("div", 1_500, '<nav class="menu">Home</nav>' + "<p>Tom naps.</p>" * 7_000)
+    assert prepare(page, None, ExtractRules()).main_content is False
+    assert prepare(page, None, ExtractRules(max_depths=30_000_000)).main_content is True
+    assert "Home" in extract(page).text
+
+
+def test_a_parser_short_of_memory_does_not_call_the_page_broken(monkeypatch):
+    def give_up(words: str):
+        def extract_plain_text(*_args, **_settings):
+            raise HTMLParserException(words)
+
+        return extract_plain_text
+
+    monkeypatch.setattr(main_text, "extract_plain_text", give_up("Failed to parse document (Error 2)."))
+    with pytest.raises(MemoryError, match="Error 2"):
+        extract(PAGE)
+    monkeypatch.setattr(main_text, "extract_plain_text", give_up("Failed to parse document (Error 1)."))
+    assert extract(PAGE) == Extracted("", "broken_html")
+
+
+TALES = {
+    "iso-8859-1": ("iso-8859-1", "Über größere Öfen hört man süße Märchen, sagte Tom."),
+    "windows-1251": ("cp1251", "Жил-был кот, и звали его Том. Он любил тёплую печку и спать."),
+    "Shift_JIS": ("shift_jis", "むかしむかし、あるところに猫がいました。カタカナも書けます。"),
+    "GBK": ("gbk", "从前有一只猫，名叫小花。它喜欢在温暖的炉子旁睡觉。"),
+}
+
+
+@pytest.mark.parametrize("charset", TALES)
+@pytest.mark.parametrize(
+    ("header", "meta"),
+    [
+        ("{}", None),
+        (None, "{}"),
+        ("{}", "utf-8"),
+        ("{}", "iso-8859-1"),
+        ("utf-8", "{}"),
+        ("no-such-charset", "{}"),
+        ("", "{}"),
+    ],
+)
+def test_a_page_whose_charsets_disagree_is_read_by_the_right_one(charset, header, meta):
+    """The header before the meta tag, and neither where the bytes cannot be that."""
+    codec, text = TALES[charset]
+    declared = f'<meta charset="{meta.format(charset)}">' if meta else ""
+    page = f"<html><head>{declared}</head><body><article><p>{text}</p></article></body></html>".encode(codec)
+    content_type = None if header is None else f"text/html; charset={header.format(charset)}"
+    assert extract(page, content_type) == Extracted(text)
+
+
+@pytest.mark.parametrize("charset", TALES)
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_counts_more_than_header_and_meta(charset, codec):
+    _, text = TALES[charset]
+    page = f'<html><head><meta charset="{charset}"></head><body><article><p>{text}</p></article></body></html>'
+    assert extract(page.encode(codec), f"text/html; charset={charset}") == Extracted(text)
 
 
 def test_a_long_table_with_open_cells_is_not_taken_for_a_deep_one():

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus_assets.stages import identify_language
-from corpus_assets.stages.identify_language import identify, lid_176, prose_windows
+from corpus_assets.stages.identify_language import identify, lid_176
 from corpus_assets.stages.language_codes import iso_639_1
+from corpus_assets.stages.prose_windows import prose_windows
 from formats.errors import CorruptDataError
 from tests.bench.bench_text import labelled_texts, language_score
 from tests.shared_data import DATA, needs_shared_data

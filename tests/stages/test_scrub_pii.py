@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpus_assets.stages import scrub_pii
 from corpus_assets.stages.pii_patterns import PATTERNS, PiiRules
 from corpus_assets.stages.pii_validators import VALIDATORS
 from corpus_assets.stages.scrub_pii import find, scrub, scrub_bytes
@@ -266,6 +267,35 @@ def test_a_validator_is_called_in_proportion_to_the_text(name, monkeypatch):
 def test_a_megabyte_on_one_line_ends(name):
     data = HARD[name] * (1_000_000 // len(HARD[name]) + 1)
     assert scrub_bytes(data, PiiRules("public", REGIONS, False)) == (data, [])
+
+
+CHAINS = {
+    "each number hides the next": ("+1 650 253 0000,", "<PHONE>,"),
+    "each address hides the next": ("93.184.216.34/", "<IP>/"),
+    "each extension is the next one's head": ("202-555-0123 ext. 45)", "<PHONE>)"),
+    "numbers after colons": ("(650) 253-0000:", "<PHONE>:"),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_list_in_which_each_hides_the_next_takes_no_more_scans_the_longer_it_is(name, monkeypatch):
+    """A scan an entry made a list of a megabyte take hours."""
+    item, left = CHAINS[name]
+    scans = []
+    monkeypatch.setattr(scrub_pii, "find", lambda *args: scans.append(0) or find(*args))
+    for times in (10, 1_000):
+        scans.clear()
+        after, hits = scrub_bytes(item.encode() * times, PiiRules("public", REGIONS, False))
+        assert after == left.encode() * times
+        assert len(hits) == times
+        assert len(scans) <= 3
+
+
+@pytest.mark.parametrize("filler", range(20, 50))
+def test_half_a_placeholder_is_no_word(filler):
+    """The look back ends anywhere; what it cut off <PHONE> was taken for the word before a number."""
+    text = f"<PHONE>{' ' * filler}5551234567 and more"
+    assert scrubbed(text) == text
 
 
 @pytest.mark.slow

@@ -1,0 +1,69 @@
+"""What models say of each document that the cheap rules keep; of the others they are not asked, since it is dear."""
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.stages import score_perplexity, score_quality
+from corpus_assets.stages.score_perplexity import perplexities, stored_model
+from corpus_assets.stages.score_quality import stored_scorer
+from corpus_assets.stages.side_rows import kept_among, rows_of, take_or_null
+from formats.stage_tables import SIGNALS, SIGNALS_BY_MODELS
+
+CODE_VERSION = f"1.{score_quality.CODE_VERSION}.{score_perplexity.CODE_VERSION}"
+LIBRARIES = ("pyarrow", "numpy")
+
+
+class QualityFile(TypedDict):
+    path: str
+    sha256: str
+    label: str | None
+
+
+class PerplexityFile(TypedDict):
+    path: str
+    sha256: str
+
+
+def measure_by_models(
+    batch: pa.RecordBatch,
+    signals: pa.Table,
+    verdicts: pa.Table,
+    *,
+    quality: QualityFile | None,
+    ppl: Mapping[str, PerplexityFile],
+) -> pa.RecordBatch:
+    """DOCUMENTS rows (k, text), their SIGNALS and their verdict by the cheap rules -> SIGNALS_BY_MODELS rows.
+
+    quality and ppl are null, not measured, where the verdict is not `kept`, and where there is no model: quality None,
+    or no entry in ppl for the document's language.
+    """
+    at = rows_of(batch, signals)
+    columns = {name: take_or_null(signals, name, at) for name in SIGNALS.names}
+    kept = kept_among(batch, verdicts)
+    found: dict[str, list[pa.Array]] = {"quality": [], "ppl": []}
+    rows: dict[str, list[np.ndarray]] = {"quality": [], "ppl": []}
+    if quality is not None and len(kept):
+        rows["quality"].append(kept)
+        found["quality"].append(pa.array(stored_scorer(**quality)(batch.column("text").take(pa.array(kept)))))
+    for lang, model in sorted(ppl.items()):
+        is_of = pc.equal(columns["lang"].take(pa.array(kept)), pa.scalar(lang, pa.large_string()))
+        mine = kept[is_of.to_numpy(zero_copy_only=False)]
+        if len(mine):
+            rows["ppl"].append(mine)
+            found["ppl"].append(perplexities(batch.column("text").take(pa.array(mine)), stored_model(**model)))
+    for name in found:
+        columns[name] = _placed(rows[name], found[name], batch.num_rows)
+    return pa.RecordBatch.from_arrays([columns[name] for name in SIGNALS_BY_MODELS.names], schema=SIGNALS_BY_MODELS)
+
+
+def _placed(rows: list[np.ndarray], values: list[pa.Array], num_rows: int) -> pa.Array:
+    """int32 of `num_rows`: the values at their rows, null elsewhere."""
+    if not rows:
+        return pa.nulls(num_rows, pa.int32())
+    at = np.full(num_rows, -1, np.int64)
+    at[np.concatenate(rows)] = np.arange(sum(map(len, rows)))
+    return pa.concat_arrays(values).take(pa.array(at, mask=at < 0))
