@@ -30,9 +30,7 @@ def load(path: Path, expected: VersionKey) -> CorpusConfig:
         config = corpus_config.from_document(document.value)
         found = [*_misplaced(config, expected), *_unknown_words(config)]
     if found:
-        lines = [(document.line_of(field), field, wrong) for field, wrong in found]
-        named = (f"{path}: line {line}: {f'{field}: ' if field else ''}{wrong}" for line, field, wrong in sorted(lines))
-        raise ConfigError("\n".join(named))
+        raise ConfigError(document.in_words(path, found))
     return config
 
 

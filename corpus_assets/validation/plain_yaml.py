@@ -5,7 +5,7 @@ aliases, tags, repeated keys, several documents, deep nesting and large files ar
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,14 @@ from typing import Any
 import yaml
 
 from formats.errors import ConfigError
+from formats.json_fields import Problem, shown_key
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 20
+MAX_KEY = 200
+"""Characters of a setting's name; the longest of ours has some thirty."""
+_MAX_PATHS = 64 * MAX_BYTES
+"""Characters of all paths together: one is kept for every value, and short values below long names make many."""
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
     word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())
 }
@@ -37,6 +42,11 @@ class Document:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return self.lines.get(path, 1)
 
+    def in_words(self, file: Path, problems: Iterable[Problem]) -> str:
+        """A line a problem, by the lines of the file: path, line, setting and what is wrong."""
+        found = sorted((self.line_of(setting), setting, wrong) for setting, wrong in problems)
+        return "\n".join(f"{file}: line {line}: {f'{of}: ' if of else ''}{wrong}" for line, of, wrong in found)
+
 
 def read(path: Path) -> Document:
     """The document in the file. Raises ConfigError that says path and line."""
@@ -46,21 +56,25 @@ def read(path: Path) -> Document:
             raise ConfigError(f"{path}: {size} bytes, expected at most {MAX_BYTES}; a config holds rules, not data")
         text = path.read_bytes().decode("utf-8")
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); make it readable") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    lines: dict[str, int] = {}
+    lines = _Lines()
+    loader: Any = yaml.SafeLoader("")
     try:
-        value = _document(_plain_events(text), lines)
+        loader = yaml.SafeLoader(text)
+        value = _document(_plain_events(loader), lines)
     except _Refused as error:
         raise ConfigError(f"{path}: line {error.line}: {error}") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f"line {mark.line + 1}: " if mark else ""
-        raise ConfigError(f"{path}: {at}is not YAML: {error.problem or error.context}") from None
+        raise ConfigError(f"{path}: {at}is not YAML: {error.problem or error.context}; mend it there") from None
+    except (ValueError, OverflowError):  # the library's own, of an escape such as "\\UFFFFFFFF"
+        raise ConfigError(f"{path}: line {loader.line + 1}: names a character that there is not; mend it") from None
     except yaml.YAMLError as error:  # characters that YAML does not allow
-        raise ConfigError(f"{path}: is not YAML: {str(error).splitlines()[0]}") from None
-    return Document(value, lines)
+        raise ConfigError(f"{path}: is not YAML: {str(error).splitlines()[0]}; mend it") from None
+    return Document(value, dict(lines))
 
 
 class _Writer(yaml.SafeDumper):
@@ -76,6 +90,18 @@ def write(value: Any) -> str:
     return yaml.dump(value, Dumper=_Writer, sort_keys=False, allow_unicode=True)
 
 
+class _Lines(dict[str, int]):
+    """Lines by path, within bounded memory."""
+
+    room = _MAX_PATHS
+
+    def note(self, path: str, event: Any) -> None:
+        self.room -= len(path)
+        if self.room < 0:
+            raise _Refused(event, "too many values below too long names; a config holds rules, not data")
+        self.setdefault(path, _line(event))
+
+
 class _Refused(Exception):
     def __init__(self, event: Any, message: str) -> None:
         super().__init__(message)
@@ -86,14 +112,14 @@ def _line(event: Any) -> int:
     return event.start_mark.line + 1
 
 
-def _plain_events(text: str) -> Iterator[Any]:
+def _plain_events(loader: Any) -> Iterator[Any]:
     depth = documents = 0
-    event: Any
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    while loader.check_event():
+        event = loader.get_event()
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise _Refused(event, "anchors (&) and aliases (*) are not allowed; write the value out")
         if tag := getattr(event, "tag", None):
-            raise _Refused(event, f"the tag {tag} is not allowed; write a plain value")
+            raise _Refused(event, f"the tag {shown_key(tag)} is not allowed; write a plain value")
         documents += isinstance(event, yaml.DocumentStartEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if documents > 1:
@@ -104,7 +130,7 @@ def _plain_events(text: str) -> Iterator[Any]:
             yield event
 
 
-def _document(events: Iterator[Any], lines: dict[str, int]) -> Any:
+def _document(events: Iterator[Any], lines: _Lines) -> Any:
     first = next(events, None)
     value = None if first is None else _value(first, events, "", lines)
     for _ in events:  # the rest holds no value, but what must be refused
@@ -112,8 +138,8 @@ def _document(events: Iterator[Any], lines: dict[str, int]) -> Any:
     return value
 
 
-def _value(event: Any, events: Iterator[Any], path: str, lines: dict[str, int]) -> Any:
-    lines.setdefault(path, _line(event))
+def _value(event: Any, events: Iterator[Any], path: str, lines: _Lines) -> Any:
+    lines.note(path, event)
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -125,10 +151,12 @@ def _value(event: Any, events: Iterator[Any], path: str, lines: dict[str, int]) 
     while not isinstance(key := next(events), yaml.CollectionEndEvent):
         if not isinstance(key, yaml.ScalarEvent):
             raise _Refused(key, "a key must be a word")
+        if len(key.value) > MAX_KEY:
+            raise _Refused(key, f"a key of {len(key.value)} characters, expected at most {MAX_KEY}")
         if key.value in found:
-            raise _Refused(key, f"{key.value[:100]} is there twice; leave one out")
+            raise _Refused(key, f"{shown_key(key.value)} is there twice; leave one out")
         inner = f"{path}.{key.value}" if path else key.value
-        lines[inner] = _line(key)
+        lines.note(inner, key)
         found[key.value] = _value(next(events), events, inner, lines)
     return found
 

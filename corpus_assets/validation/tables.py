@@ -16,13 +16,13 @@ from pandera.errors import SchemaError
 
 from formats import corpus_shard, evidence
 from formats.errors import ConfigError, SchemaMismatchError
-from formats.reasons import RULES, Reason
+from formats.reasons import RULE_BY_REASON, SITE_FILTERS, Reason
 from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS
 
 _TODO = "the stage that wrote it is at fault; delete its output and materialize it again"
 _MILLION, _THOUSAND = 1_000_000, 1_000
 _ROW_ID = r"^[a-z0-9][a-z0-9_-]*:(0|[1-9][0-9]*)$"
-VERDICTS = tuple(dict.fromkeys([*(reason.value for reason in Reason), *(rule.reason for rule in RULES)]))
+VERDICTS = tuple(dict.fromkeys([*(reason.value for reason in Reason), *RULE_BY_REASON]))
 
 
 def _count() -> pap.Check:
@@ -60,6 +60,10 @@ def _together(
 
 def _is(*verdicts: Reason) -> Callable[[pa.Table], pa.ChunkedArray]:
     return lambda table: pc.is_in(table["verdict"], pa.array([v.value for v in verdicts], pa.large_string()))
+
+
+def _opted_out(table: pa.Table) -> pa.ChunkedArray:
+    return pc.equal(table["reason"], pa.scalar(Reason.OPT_OUT.value, pa.large_string()))
 
 
 def _implies(first: pa.ChunkedArray, then: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -112,6 +116,21 @@ _VALUES: dict[str, dict[str, list[pap.Check]]] = {
         "license_spdx": [_not_empty()],
         "rows": [pap.Check.ge(1)],
     },
+    "capped_documents": {"id": [_row_id()], "domain": [_not_empty()], "place": [_count()]},
+    "listed_words": {
+        "id": [_row_id()],
+        "list": [_not_empty()],
+        "listed_words": [pap.Check.ge(1)],
+        "n_words": [pap.Check.ge(1)],
+        "listed_word_ratio": [pap.Check.in_range(0, _MILLION)],
+    },
+    "listed_sites": {
+        "id": [_row_id()],
+        "reason": [pap.Check.isin(tuple(SITE_FILTERS))],
+        "list": [_not_empty()],
+        "line": [pap.Check.ge(1)],
+        "what": [_not_empty()],
+    },
     "corpus_shard": {
         "id": [_row_id()],
         "url": [_not_empty()],
@@ -143,16 +162,28 @@ _BETWEEN_COLUMNS: dict[str, list[pap.Check]] = {
             lambda t: pc.less_equal(t["near_duplicates"], t["unique_documents"]),
         ),
     ],
+    "listed_sites": [
+        _together("an opt-out, and no other, has since and why", ("since", "why"), _opted_out),
+    ],
+    "listed_words": [
+        _rows("listed words are at most all", lambda t: pc.less_equal(t["listed_words"], t["n_words"])),
+    ],
     "clusters": [_rows("keepers are at most the size", lambda t: pc.less_equal(t["keepers"], t["size"]))],
     "corpus_shard": [_rows("an id begins with its source", lambda t: pc.equal(t["source_id"], _source_of(t["id"])))],
 }
+
+
+_BY_MODELS = "documents_by_models"
+_VALUES[_BY_MODELS] = _VALUES["documents"] | {"quality": [pap.Check.in_range(0, _THOUSAND)], "ppl": [_count()]}
+_BETWEEN_COLUMNS[_BY_MODELS] = _BETWEEN_COLUMNS["documents"]
+"""Documents of a version whose config has models, told by their columns."""
 
 
 def _source_of(ids: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(ids, r":[0-9]+$", "")
 
 
-ARROW_SCHEMAS = {**evidence.SCHEMAS, "corpus_shard": corpus_shard.SCHEMA}
+ARROW_SCHEMAS = {**evidence.TABLES, "corpus_shard": corpus_shard.SCHEMA}
 _REQUIRED = ("corpus_shard",)
 """Tables whose contract calls the columns nullable, though every row has a value."""
 
@@ -168,6 +199,7 @@ def _model(name: str, schema: pa.Schema) -> pap.DataFrameSchema:
 
 
 MODELS = {name: _model(name, schema) for name, schema in ARROW_SCHEMAS.items()}
+MODELS[_BY_MODELS] = _model(_BY_MODELS, evidence.DOCUMENTS_BY_MODELS)
 
 
 def validate(rows: pa.Table | pa.RecordBatch, name: str, where: object = None) -> None:
@@ -179,7 +211,9 @@ def validate(rows: pa.Table | pa.RecordBatch, name: str, where: object = None) -
         raise ConfigError(f"{name!r} is no table with a model; there are {', '.join(MODELS)}")
     where = where or name
     table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
-    expected = ARROW_SCHEMAS[name]
+    expected, model = ARROW_SCHEMAS[name], name
+    if name == "documents" and table.schema.names == evidence.DOCUMENTS_BY_MODELS.names:
+        expected, model = evidence.DOCUMENTS_BY_MODELS, _BY_MODELS
     if table.schema.names != expected.names:
         raise SchemaMismatchError(where, "columns", expected.names, table.schema.names, _TODO)
     for wanted, found in zip(expected, table.schema, strict=True):
@@ -187,7 +221,7 @@ def validate(rows: pa.Table | pa.RecordBatch, name: str, where: object = None) -
             raise SchemaMismatchError(where, wanted.name, wanted.type, found.type, _TODO)
     with config_context(validation_enabled=True, validation_depth=ValidationDepth.SCHEMA_AND_DATA):
         try:
-            MODELS[name].validate(table)
+            MODELS[model].validate(table)
         except SchemaError as error:
             raise _mismatch(error, where) from None
 

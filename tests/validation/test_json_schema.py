@@ -24,7 +24,8 @@ def test_the_ledger_schema_refuses_the_rows_that_the_reader_refuses(name):
 
 
 SAID_BY_NO_SCHEMA = (
-    "more bands than fit", "eval set twice", "exempt without set", "shortest item too long",
+    "more bands than fit", "more hot keepers than a bucket has", "a threshold of nothing", "eval set twice",
+    "exempt without set", "shortest item too long",
 )  # fmt: skip
 
 
