@@ -24,7 +24,8 @@ from formats import evidence as evidence_files
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
-from formats.reasons import RULE_BY_REASON, Reason
+from formats.reasons import FILTER_BY_REASON, Reason
+from formats.reject_reasons import DAMAGED
 
 MIN_RETENTION = 0.1
 MAX_RETENTION_LOSS = 0.1
@@ -44,7 +45,8 @@ def ledger_rule(layout: Layout, key: PairKey, rule: str) -> Finding:
     value = pinned_value(layout, key)
     wrong = ROW_CHECKS[rule](value, load_version(layout, key.version).config)
     licence = str(value.get("license_spdx")) if isinstance(value, dict) else "none"
-    return Finding(not wrong, "; ".join(wrong) or "holds", {"license": licence, "violations": len(wrong)})
+    words = f"{layout.ledger}: {'; '.join(wrong)}" if wrong else "holds"
+    return Finding(not wrong, words, {"license": licence, "violations": len(wrong)})
 
 
 def unchanged_in_ledger(layout: Layout, key: PairKey) -> Finding:
@@ -61,7 +63,7 @@ def unchanged_in_ledger(layout: Layout, key: PairKey) -> Finding:
 
 def records_accounted_for(layout: Layout, pair: Pair) -> Finding:
     """Records = documents + rejects in every file of the raw set; every part reads back with its hash and rows."""
-    raw = raw_sets.find_raw_set(layout, pair.row)
+    raw = raw_sets.find_raw_set(layout, pair.row, pair.config.extract)
     read = sum(batch.num_rows for batch in dataset.read(raw.as_dataset()))
     records, rejects = sum(file.records for file in raw.files), sum(file.rejects for file in raw.files)
     listed = {(file.url, file.sha256) for file in pair.row.files}
@@ -73,9 +75,25 @@ def records_accounted_for(layout: Layout, pair: Pair) -> Finding:
     return Finding(passed, words, {"records": records, "documents": read, "rejects": rejects, "files": len(raw.files)})
 
 
+def few_records_damaged(layout: Layout, pair: Pair) -> Finding:
+    """At most the config's share of the records that should be documents are broken. A file cut short or read with the
+    wrong field mapping shows here, where each of its lines is only one more reject.
+    """
+    raw, limit = raw_sets.find_raw_set(layout, pair.row, pair.config.extract), pair.config.max_damaged_ratio
+    damaged = {reason: count for reason, count in raw.rejects.items() if reason in DAMAGED and count}
+    total = sum(damaged.values())
+    expected = raw.documents + total
+    words = f"{total} of {expected} records are damaged, {limit:.2%} may be"
+    if damaged:
+        words += (
+            f": {', '.join(f'{count} {reason}' for reason, count in sorted(damaged.items()))}; see rejects.jsonl.zst"
+        )
+    return Finding(total <= limit * expected, words, {"damaged": total, "records": expected, "limit": limit})
+
+
 def documents_conserved(build: Build, pair: Pair) -> Finding:
     """As many documents in each stage of the source as in its raw set, and a verdict for each."""
-    raw = raw_sets.find_raw_set(build.layout, pair.row).documents
+    raw = raw_sets.find_raw_set(build.layout, pair.row, pair.config.extract).documents
     rows = {
         "documents": documents(build, pair).open().rows,
         "signals": signals(build, pair).open().rows,
@@ -181,8 +199,8 @@ def documents_add_up(manifest: Mapping[str, Any], verdicts: Counter[str], raw: i
     dropped = {reason: n for reason, n in verdicts.items() if reason != Reason.KEPT}
     by_filter: Counter[str] = Counter()
     for reason, n in dropped.items():
-        if reason in RULE_BY_REASON:
-            by_filter[RULE_BY_REASON[reason].filter] += n
+        if reason in FILTER_BY_REASON:
+            by_filter[FILTER_BY_REASON[reason]] += n
     dedup = manifest["dedup"]
     same = {
         "rows": kept == manifest["n_docs"],

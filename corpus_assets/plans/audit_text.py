@@ -18,6 +18,7 @@ from corpus_assets.plans.pinned import load_version
 from corpus_assets.stages.scrub_pii import scrub
 from formats import corpus_manifest, corpus_shard, ledger
 from formats import evidence as evidence_files
+from formats.corpus_config import NearRules
 from formats.layout import Layout
 from formats.naming import VersionKey
 
@@ -60,8 +61,7 @@ def no_residual_pii(layout: Layout, key: VersionKey) -> Finding:
 
 def no_contamination(layout: Layout, key: VersionKey) -> Finding:
     """Matches every published row against the eval sets of the config, read anew."""
-    rules = load_version(layout, key).config.decontaminate
-    index, _ = build_index(layout, rules)
+    index, _ = build_index(layout, load_version(layout, key).config)
     return protected_items(layout.version(key), index)
 
 
@@ -88,22 +88,22 @@ def no_leakage(layout: Layout, key: VersionKey) -> Finding:
     val_ids, val_sets, val_keys = [], [], []
     for _, batch in _texts(layout.version(key), "split"):
         val = batch.filter(pc.equal(batch.column("split"), "val"))
-        keys, stays = _keys(val, near.shingle, near.seed, near.bands, near.rows)
+        keys, stays = _keys(val, near)
         val_keys.append(keys)
         val_ids += val.column("id").take(stays).to_pylist()
-        val_sets.append(shingle_sets(val.column("text").take(stays), near.shingle))
+        val_sets.append(shingle_sets(val.column("text").take(stays), near.shingle, near.shingle_unit))
     sets = pa.concat_arrays(val_sets) if val_sets else pa.array([], pa.large_binary())
     owner, key_of = _by_key(np.concatenate(val_keys) if val_keys else np.zeros((0, near.bands), np.int64))
     checked, leaks, first = 0, 0, ""
     for _, batch in _texts(layout.version(key), "split"):
         train = batch.filter(pc.equal(batch.column("split"), "train"))
-        keys, stays = _keys(train, near.shingle, near.seed, near.bands, near.rows)
+        keys, stays = _keys(train, near)
         train = train.take(stays)
         checked += train.num_rows
         row, val_row = _meetings(keys, key_of, owner)
         if not len(row):
             continue
-        mine = shingle_sets(train.column("text").take(pa.array(row)), near.shingle)
+        mine = shingle_sets(train.column("text").take(pa.array(row)), near.shingle, near.shingle_unit)
         leak = is_edge(*jaccard(mine, sets.take(pa.array(val_row))), near.jaccard_millionths)
         leaks += len(np.unique(row[leak]))
         if not first and leak.any():
@@ -113,11 +113,12 @@ def no_leakage(layout: Layout, key: VersionKey) -> Finding:
     return Finding(leaks == 0, words + (f", such as {first}" if first else ""), {"train_rows": checked, "leaks": leaks})
 
 
-def _keys(batch: pa.RecordBatch, shingle: int, seed: int, bands: int, rows: int) -> tuple[np.ndarray, pa.Array]:
+def _keys(batch: pa.RecordBatch, near: NearRules) -> tuple[np.ndarray, pa.Array]:
     """Band keys of the rows with words, and which rows these are."""
-    signature, num_shingles = signatures(batch.column("text"), shingle=shingle, seed=seed)
+    text = batch.column("text")
+    signature, num_shingles = signatures(text, shingle=near.shingle, unit=near.shingle_unit, seed=near.seed)
     stays = pa.array(np.flatnonzero(num_shingles > 0))
-    return band_keys(signature.take(stays), bands, rows), stays
+    return band_keys(signature.take(stays), near.bands, near.rows), stays
 
 
 def _by_key(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from corpus_assets.kernels.components import components, keeper_walk
+from corpus_assets.plans.connected import find_components, find_keepers
 from corpus_assets.plans.keepers import ranks, shards_of
 from corpus_assets.plans.near_edges import edges
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
@@ -20,6 +20,7 @@ from formats import dataset
 from formats.dataset import Dataset
 from formats.reasons import Reason
 from resources.engines.contract import Dest, Task
+from resources.engines.scratch import spill_folder
 
 _STAGES = "corpus_assets.stages"
 
@@ -44,16 +45,15 @@ def read_edges(found: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return column(table, "a"), column(table, "b"), column(table, "jaccard")
 
 
-def find_clusters(ranked: Dataset, found: Dataset, *, drop_near: bool) -> Clusters:
+def find_clusters(build: Build, ranked: Dataset, found: Dataset, *, drop_near: bool) -> Clusters:
     """Components of the edges, keepers by the walk in keeper order; exact duplicates join their keeper's cluster."""
-    a, b, jaccard = read_edges(found)
-    nodes, root = components(a, b)
-    if drop_near:
-        walked, keeper, score = keeper_walk(a, b, jaccard)
-    else:
-        walked, keeper, score = nodes, nodes, np.zeros(len(nodes), np.int64)
-    if not np.array_equal(nodes, walked):
-        raise AssertionError("components and keeper_walk name the same documents")
+    with spill_folder(build.layout.corpus / "work" / "scratch") as folder:
+        nodes, root = find_components(build.engine, found, folder)
+        keeper, score = nodes.copy(), np.zeros(len(nodes), np.int64)
+        if drop_near:
+            gone, onto, by = find_keepers(build.engine, found, ranked.rows, folder)
+            at = np.searchsorted(nodes, gone)
+            keeper[at], score[at] = onto, by
     dropped, first = _exact_duplicates(ranked)
     at = np.minimum(np.searchsorted(nodes, first), max(0, len(nodes) - 1))
     clustered = nodes[at] == first if len(nodes) else np.zeros(len(first), np.bool_)
@@ -132,7 +132,7 @@ def dedup_clusters(build: Build, pairs: list[Pair]) -> Output:
     def make(folder: Path) -> Dataset:
         shards = shards_of(build, pairs)
         sources = [pair.row.source_id for pair in pairs]
-        clusters = find_clusters(ranked, found, drop_near=near.drop)
+        clusters = find_clusters(build, ranked, found, drop_near=near.drop)
         table = decisions(clusters, ranked, sources, [mine.start for mine in shards])
         written = dataset.write_shard(
             0, folder / "decided" / "part.parquet", table.to_batches(), survivors.DECISIONS, row_group_bytes=1 << 25

@@ -32,8 +32,9 @@ class Histogram:
 
     def add(self, values: np.ndarray) -> None:
         at = np.searchsorted(np.array(self.edges, np.int64), values, side="left" if self.closed_above else "right") - 1
-        bins, n = np.unique(np.clip(at, 0, len(self.edges) - 2), return_counts=True)
-        self.counts.update(dict(zip(bins.tolist(), n.tolist(), strict=True)))
+        n = np.bincount(np.clip(at, 0, len(self.edges) - 2))
+        bins = np.flatnonzero(n)
+        self.counts.update(dict(zip(bins.tolist(), n[bins].tolist(), strict=True)))
 
     def trimmed(self, keep: int | None = None) -> tuple[list[int], list[int]]:
         """(edges, counts) without the empty bins at both ends, but with the edge `keep` and, if there are, MIN_BINS."""

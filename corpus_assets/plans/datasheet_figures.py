@@ -1,7 +1,7 @@
 """Every figure of a datasheet, from the sealed evidence and the manifest of a published version.
 
 The evidence streams by once, a batch at a time; what is held is counters of fixed size, but for the hosts, which are
-pruned to MAX_HOSTS.
+pruned (datasheet_hosts).
 """
 
 from collections import Counter
@@ -15,19 +15,18 @@ import pyarrow.compute as pc
 
 from corpus_assets.plans import datasheet_bins
 from corpus_assets.plans.datasheet_bins import Histogram
-from corpus_assets.plans.evidence_lookup import hosts
+from corpus_assets.plans.datasheet_hosts import HostCounts
 from corpus_assets.plans.published_version import PublishedVersion
 from formats import evidence
 from formats.corpus_config import CorpusConfig
 from formats.errors import CorruptDataError
 from formats.ledger import LedgerRow
-from formats.reasons import RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
+from formats.reasons import FILTER_BY_REASON, RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
 from formats.stage_tables import PII_KINDS
 
-NUM_SIGNALS = 3
+MAX_SIGNALS = 24
 FIRST_SIGNALS = ("too_few_words", "too_few_alphabetic_words", "too_many_duplicate_5grams")
-"""Rules whose signals are drawn where too few rules dropped something."""
-MAX_HOSTS = 100_000
+"""Rules whose signals come first among those that dropped nothing."""
 CLUSTER_SIZES = (2, 3, 4, 5, 9, 17, 33, 65, 129, 257, 1025, 10_001)
 """The least size of each row of the table of clusters."""
 _AFTER_FILTERS = (
@@ -77,27 +76,6 @@ class SignalFigures:
     limit: int
     dropped: int
     histogram: Histogram
-
-
-@dataclass
-class HostCounts:
-    """Kept documents by host. Where `floor` is above 0, a count may be too small by at most as much."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    elsewhere: int = 0
-    floor: int = 0
-
-    def add(self, urls: pa.Array) -> None:
-        found = hosts(urls)
-        self.elsewhere += found.null_count
-        self.counts.update({row["values"]: row["counts"] for row in pc.value_counts(found.drop_null()).to_pylist()})
-        if len(self.counts) > 2 * MAX_HOSTS:
-            by_count = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
-            self.floor += by_count[MAX_HOSTS][1]
-            self.counts = Counter(dict(by_count[:MAX_HOSTS]))
-
-    def top(self, n: int) -> list[tuple[str, int]]:
-        return sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))[:n]
 
 
 @dataclass
@@ -160,8 +138,8 @@ class Figures:
 
         take("rejected records", [one.num_rejects for one in self.sources])
         steps.append(FunnelStep("documents", tuple(left.tolist()), None))
-        for name in self.config.filters:
-            reasons = [rule.reason for rule in RULES if rule.filter == name]
+        for name in self.config.all_filters:
+            reasons = [reason for reason, of in FILTER_BY_REASON.items() if of == name]
             take(f"filter {name}", [one.dropped(*reasons) for one in self.sources])
         for reason, words in _AFTER_FILTERS:
             take(words, [one.dropped(reason.value) for one in self.sources])
@@ -172,8 +150,7 @@ class Figures:
 def measure(version: PublishedVersion) -> Figures:
     """Read the evidence. Raises CorruptDataError for a changed file, and when rows and counts.json disagree."""
     sources = _sources(version)
-    shard_bytes = sum((version.folder / shard["name"]).stat().st_size for shard in version.manifest["shards"])
-    figures = Figures(version, version.config(), sources, shard_bytes)
+    figures = Figures(version, version.config(), sources, version.counts["shard_bytes"])
     figures.signals = _signals_to_draw(figures)
     profile_of = {one.name: one.row.profile for one in sources}
     signals = [one.rule.signal for one in figures.signals]
@@ -218,7 +195,7 @@ def _signals_to_draw(figures: Figures) -> list[SignalFigures]:
     order.sort(key=lambda key: key not in first_of_filter.values())
     return [
         SignalFigures(rule, profile, limits[reason, profile], dropped[reason, profile], histogram)
-        for reason, profile in order[:NUM_SIGNALS]
+        for reason, profile in order[:MAX_SIGNALS]
         for rule in [RULE_BY_REASON[reason]]
         for histogram in [datasheet_bins.for_rule(rule, limits[reason, profile])]
     ]
@@ -233,7 +210,7 @@ def _add(figures: Figures, batch: pa.RecordBatch, profile_of: Mapping[str, str])
             figures.examples[row["values"]] = batch.column("id")[at].as_py()
     kept = batch.filter(pc.equal(verdict, Reason.KEPT.value))
     figures.lengths.add(kept.column("n_chars").to_numpy())
-    figures.hosts.add(kept.column("url"))
+    figures.hosts.add(kept.column("url"), kept.column("n_chars"))
     for one in figures.signals:
         mine = pa.array([name for name, profile in profile_of.items() if profile == one.profile], pa.large_string())
         rows = batch.filter(pc.is_in(batch.column("source_id"), mine))
@@ -259,3 +236,12 @@ def pii_counts(figures: Figures) -> list[tuple[str, int]]:
     """Replacements in published rows, by kind."""
     found = figures.total("pii")
     return [(kind, found[kind]) for kind in PII_KINDS]
+
+
+def cluster_sizes() -> list[str]:
+    """The rows of CLUSTER_SIZES in words: `2`, `5 to 8`, `10,001 and more`."""
+    told = []
+    for least, after in zip(CLUSTER_SIZES, (*CLUSTER_SIZES[1:], None), strict=True):
+        most = None if after is None else after - 1
+        told.append(f"{least:,}" if most == least else f"{least:,} to {most:,}" if most else f"{least:,} and more")
+    return told

@@ -1,18 +1,13 @@
 """The short form of a datasheet, for Dagster's UI and for reading in a terminal. It lies in the event log: < 100 KB."""
 
-import re
-from collections.abc import Iterable, Sequence
-
-from corpus_assets.plans import datasheet_words
+from corpus_assets.plans import datasheet_pictures, datasheet_words
 from corpus_assets.plans.datasheet_figures import Figures
-from corpus_assets.plans.datasheet_page import funnel_picture
-from corpus_assets.plans.for_people import num_bytes, share, shortened, shown
+from corpus_assets.plans.for_people import num_bytes, share
+from corpus_assets.plans.page_markdown import escaped, table
 from formats.evidence import DATASHEET_HTML
 from formats.reasons import Reason
 
 MAX_ROWS = 20
-MAX_CELL = 120
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 def render(figures: Figures) -> str:
@@ -23,13 +18,13 @@ def render(figures: Figures) -> str:
     languages = figures.total("languages")
     sources = sorted(figures.sources, key=lambda one: (-one.counts["chars"], one.name))
     blocks = [
-        f"# Datasheet of {_md(str(key))}",
-        _md(datasheet_words.headline(figures)),
-        _table(("figure", "value"), datasheet_words.key_figures(figures)),
-        _table(("what", "is"), datasheet_words.identity(figures)),
-        f"![from records to published documents]({funnel_picture(figures).as_data_uri()})",
+        f"# Datasheet of {escaped(str(key))}",
+        escaped(datasheet_words.headline(figures)),
+        table(("figure", "value"), datasheet_words.key_figures(figures)),
+        table(("what", "is"), datasheet_words.identity(figures)),
+        f"![from records to published documents]({datasheet_pictures.funnel(figures).as_data_uri()})",
         "## Sources",
-        _table(
+        table(
             ("source", "licence", "fetched", "documents", "kept", "of characters"),
             [
                 (
@@ -42,46 +37,31 @@ def render(figures: Figures) -> str:
                 )
                 for one in sources
             ],
+            max_rows=MAX_ROWS,
         ),
         "## Licences",
-        _table(
+        table(
             ("licence", "documents", "characters", "of characters"),
             [(name, f"{n:,}", f"{chars:,}", share(chars, figures.num_chars)) for name, n, chars in figures.licenses()],
+            max_rows=MAX_ROWS,
         ),
         "## Languages",
-        _table(
+        table(
             ("language", "documents"),
             [(name, f"{n:,}") for name, n in sorted(languages.items(), key=lambda item: (-item[1], item[0]))],
+            max_rows=MAX_ROWS,
         ),
         "## Dropped",
-        _table(
+        table(
             ("reason", "documents", "example"),
             [
                 (reason, f"{n:,}", figures.examples[reason])
                 for reason, n in sorted(verdicts.items(), key=lambda item: (-item[1], item[0]))
             ],
+            max_rows=MAX_ROWS,
         ),
         "## Known limits",
-        "\n".join(f"- {_md(words)}" for words in datasheet_words.known_limits(figures)),
+        "\n".join(f"- {escaped(words)}" for words in datasheet_words.known_limits(figures)),
         f"All of it, with pictures: {DATASHEET_HTML}, beside this file.",
     ]
     return "\n\n".join(blocks) + "\n"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    body = list(rows)
-    if not body:
-        return "None."
-    told = [_line(heads), "|" + " --- |" * len(heads), *(_line(row) for row in body[:MAX_ROWS])]
-    if len(body) > MAX_ROWS:
-        told.append(_line([f"and {len(body) - MAX_ROWS:,} more", *("" for _ in heads[1:])]))
-    return "\n".join(told)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_md(shortened(cell, MAX_CELL)) for cell in cells) + " |"
-
-
-def _md(text: str) -> str:
-    """Text whose special characters are seen, not obeyed; on one line."""
-    return _SPECIAL.sub(r"\\\1", shown(" ".join(text.split())))

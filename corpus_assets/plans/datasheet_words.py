@@ -117,20 +117,36 @@ def known_limits(figures: Figures) -> Iterator[str]:
         yield f"Not configured, so nothing was dropped by it: {', '.join(counts['not_configured'])}."
     if missing := [name for name in FILTERS if name not in config.filters]:
         yield f"Filters that this version does not use: {', '.join(missing)}."
+    yield from _lists_and_caps(config)
     languages = figures.total("languages")
     if languages["und"]:
         told = f"{plural(languages['und'], 'document')} ({share(languages['und'], figures.num_docs)})"
         yield f"{told} have no language label: too short, or the two voices unsure."
     pairs, rules = figures.pairs, config.dedup.near
     if pairs["pairs_skipped"]:
-        told = f"{plural(pairs['pairs_skipped'], 'pair')} in {plural(pairs['hot_buckets'], 'hot bucket')}"
-        yield f"Near duplicates: {told} were not compared."
+        told = f"{plural(pairs['pairs_skipped'], 'meeting')} in {plural(pairs['hot_buckets'], 'hot bucket')}"
+        yield f"Near duplicates: {told} were not looked at; a pair may meet in several buckets."
     yield (
-        f"Near duplicates below a Jaccard of {rules.jaccard_threshold} over {rules.shingle}-word shingles stay, and "
-        f"MinHash with {rules.bands} bands misses some of those just above it."
+        f"Near duplicates below a Jaccard of {rules.jaccard_threshold} over {rules.shingle}-{rules.shingle_unit} "
+        f"shingles stay, and MinHash with {rules.bands} bands misses some of those just above it."
     )
     yield from _protected(counts["eval_sets"], config)
     yield "Personal data is found by form (addresses, numbers, keys). Names and what people tell about themselves stay."
+
+
+def _lists_and_caps(config: CorpusConfig) -> Iterator[str]:
+    """What site lists, word lists and caps do not say of themselves."""
+    if config.sites.configured:
+        names = ", ".join(one.name for one in (*config.sites.opt_out, *config.sites.block))
+        yield f"Sites are left out by URL (lists {names}): the same text at another site stays."
+    if config.words.lists:
+        names = ", ".join(f"{one.name} above {one.max_ratio:g}" for one in config.words.lists)
+        yield f"Word lists ({names}) count words, not what is meant by them: quotations and counsel go, too."
+    cap = config.domain_cap
+    if cap.configured:
+        most = [plural(cap.max_documents, "document")] if cap.max_documents else []
+        most += [f"{cap.max_bytes:,} bytes"] if cap.max_bytes else []
+        yield f"A registered domain has at most {' and '.join(most)}; which of its documents stay is drawn, not judged."
 
 
 def _protected(eval_sets: list[dict[str, Any]], config: CorpusConfig) -> Iterator[str]:

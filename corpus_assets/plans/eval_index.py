@@ -1,19 +1,21 @@
 """The index of protected items that a version is decontaminated against, made once for the same eval sets."""
 
-import json
+import io
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from corpus_assets.kernels.ngram_match import EvalIndex
 from corpus_assets.plans.pinned import Build, Version, once_a_build
+from corpus_assets.plans.pinned_file import pinned_bytes
 from corpus_assets.plans.work import identity
 from corpus_assets.stages import decontaminate, eval_items
 from corpus_assets.stages.eval_items import EvalCounts, EvalText
 from formats import canonical, durable
-from formats.corpus_config import DecontaminationRules, EvalSet
-from formats.errors import ConfigError, CorruptDataError
+from formats.corpus_config import CorpusConfig, EvalSet
+from formats.errors import CorruptDataError
 from formats.layout import Layout
+from formats.naming import VersionKey
 
 
 @dataclass(frozen=True)
@@ -29,20 +31,8 @@ def eval_set_path(layout: Layout, eval_set: EvalSet) -> Path:
     return layout.root / eval_set.path
 
 
-def check_eval_set(layout: Layout, eval_set: EvalSet) -> Path:
-    """The file of an eval set, once it has the SHA-256 of the config. Raises ConfigError or CorruptDataError."""
-    path = eval_set_path(layout, eval_set)
-    if not path.is_file():
-        raise ConfigError(f"{path}: eval set {eval_set.name} is missing; put it there or mend its path in the config")
-    if (found := durable.sha256_of(path)) != eval_set.sha256:
-        todo = "restore the file, or make a new version with the new digest"
-        raise CorruptDataError(path, "sha256", eval_set.sha256, found, todo)
-    return path
-
-
-@once_a_build
-def eval_index(build: Build, version: Version) -> StoredIndex:
-    """The stored index of the version's eval sets; made when it is not there yet."""
+def index_path(layout: Layout, version: Version) -> Path:
+    """Where the index of the version's eval sets lies once it is made."""
     rules = version.config.decontaminate
     ident = identity(
         "eval_index",
@@ -56,27 +46,53 @@ def eval_index(build: Build, version: Version) -> StoredIndex:
         inputs={one.name: one.sha256 for one in rules.eval_sets},
         libraries=eval_items.LIBRARIES,
     )
-    path = build.layout.work("eval_index", f"{ident.digest}.index")
-    if not path.exists():
-        index, counts = build_index(build.layout, rules)
-        durable.write_file(_counts_path(path), canonical.to_bytes([asdict(one) for one in counts]))
+    return layout.work("eval_index", f"{ident.digest}.index")
+
+
+@once_a_build
+def eval_index(build: Build, version: Version) -> StoredIndex:
+    """The stored index of the version's eval sets; made when it is not there yet."""
+    path = index_path(build.layout, version)
+    if not (path.exists() and _counts_path(path).exists()):
+        index, counts = build_index(build.layout, version.config)
+        durable.write_file(_counts_path(path), _counts_to_bytes([asdict(one) for one in counts]))
         durable.write_file(path, index.to_bytes())
     return StoredIndex(path, EvalIndex.from_bytes(path.read_bytes(), path).digest)
 
 
-def build_index(layout: Layout, rules: DecontaminationRules) -> tuple[EvalIndex, tuple[EvalCounts, ...]]:
+def build_index(layout: Layout, config: CorpusConfig) -> tuple[EvalIndex, tuple[EvalCounts, ...]]:
     """The index of the eval sets as they lie on disk, each with the digest of the config; counts by set."""
+    rules, written = config.decontaminate, layout.config(VersionKey(config.dataset, config.version))
     texts: list[EvalText] = []
     for eval_set in rules.eval_sets:
-        path = check_eval_set(layout, eval_set)
-        with open(path, "rb") as stream:
-            texts.extend(eval_items.read_texts(eval_set, stream, str(path)))
+        path = eval_set_path(layout, eval_set)
+        data = pinned_bytes(path, eval_set.sha256, f"eval set {eval_set.name}", written)
+        try:
+            texts.extend(eval_items.read_texts(eval_set, io.BytesIO(data), str(path)))
+        except CorruptDataError as error:  # of the file that was entered: its hash is right
+            todo = f"correct fields or format of eval set {eval_set.name}, or enter another file, in {written}"
+            raise type(error)(error.path, error.field, error.expected, error.found, todo) from None
     return eval_items.build_index(texts, rules)
 
 
 def eval_counts(index: StoredIndex) -> list[dict[str, Any]]:
-    """What became of each eval set's texts: exempt, too short to protect, matched whole, cut into n-grams."""
-    return json.loads(_counts_path(index.path).read_bytes())
+    """What became of each eval set's texts: exempt, too short to protect, matched whole, cut into n-grams. They are
+    published, so they are held to their digest. Raises CorruptDataError.
+    """
+    path = _counts_path(index.path)
+    todo = "delete the file and build the version again"
+    stored = durable.json_of(path, todo)
+    try:
+        counts, said = stored["counts"], stored["sha256"]
+    except (KeyError, TypeError) as error:
+        raise CorruptDataError(path, "content", "counts and their sha256", repr(error), todo) from None
+    if (found := canonical.digest(counts)) != said:
+        raise CorruptDataError(path, "sha256 of counts", said, found, todo)
+    return counts
+
+
+def _counts_to_bytes(counts: list[dict[str, Any]]) -> bytes:
+    return canonical.to_bytes({"counts": counts, "sha256": canonical.digest(counts)})
 
 
 def _counts_path(path: Path) -> Path:

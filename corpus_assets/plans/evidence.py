@@ -1,7 +1,8 @@
 """The evidence of a version: gathered from its stages, written beside the shards, sealed."""
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,22 +11,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus_assets.plans import published_version, word_rules
 from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.clusters import dedup_clusters, find_clusters, read_edges
+from corpus_assets.plans.domain_caps import capped_documents
 from corpus_assets.plans.eval_index import eval_counts, eval_index
 from corpus_assets.plans.funnel import Funnel, count
 from corpus_assets.plans.keepers import ranks, shards_of
 from corpus_assets.plans.near_edges import edges
-from corpus_assets.plans.pinned import Build, Pair, once_a_build
-from corpus_assets.plans.placement import placed_rows, scrubbed_version, withheld
-from corpus_assets.plans.source_stages import documents, filter_settings, signals, verdicts
+from corpus_assets.plans.pinned import Build, Pair, Version, once_a_build
+from corpus_assets.plans.placement import over_caps, placed_rows, scrubbed_version, withheld
+from corpus_assets.plans.site_rules import listed_sites
+from corpus_assets.plans.source_stages import (
+    all_rules,
+    documents,
+    listed_documents,
+    listed_words,
+    measuring,
+    signals,
+    verdicts,
+)
 from corpus_assets.plans.work import Output, identity
-from corpus_assets.stages import document_evidence
+from corpus_assets.stages import document_evidence, domain_caps
 from corpus_assets.stages.side_rows import column
+from corpus_assets.validation import corpus_config as config_files
 from formats import canonical, dataset, durable, ledger
 from formats import evidence as evidence_files
-from formats.dataset import Dataset
-from formats.errors import CorruptDataError
+from formats.dataset import Dataset, Shard
+from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from formats.raw_set import RawSet
@@ -46,6 +59,7 @@ class Evidence:
 @once_a_build
 def outcomes(build: Build, pairs: list[Pair]) -> Output:
     """One evidence row a raw document of the version, cut like its documents."""
+    schema = evidence_files.DOCUMENTS_BY_MODELS if pairs[0].config.model_filters else evidence_files.DOCUMENTS
     texts = dataset.concat([documents(build, pair).open() for pair in pairs])
     sides = {
         "doc_signals": dataset.concat([signals(build, pair).open() for pair in pairs]),
@@ -55,9 +69,12 @@ def outcomes(build: Build, pairs: list[Pair]) -> Output:
         "withheld": withheld(build, pairs).open(),
         "placed_rows": placed_rows(build, pairs).open(),
     }
+    cap, more = over_caps(build, pairs), ""
+    if cap:
+        sides["domain_caps"], more = cap.open(), f".{domain_caps.CODE_VERSION}"
     ident = identity(
         "outcomes",
-        document_evidence.CODE_VERSION,
+        f"{document_evidence.CODE_VERSION}{more}",
         settings={"shard_rows": pairs[0].config.shard_rows, "sources": [pair.row.source_id for pair in pairs]},
         inputs={"documents": texts.digest, **{name: side.digest for name, side in sides.items()}},
         libraries=("pyarrow", "numpy"),
@@ -70,18 +87,19 @@ def outcomes(build: Build, pairs: list[Pair]) -> Output:
             first_ks = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(int).tolist() if sizes else []
             for shard in mine:
                 per_shard[shard] = {"source_id": pair.row.source_id, "first_ks": first_ks}
+        fn = "domain_caps:evidence_within_caps" if cap else "document_evidence:document_evidence"
         task = Task(
-            "corpus_assets.stages.document_evidence:document_evidence",
+            f"corpus_assets.stages.{fn}",
             {"shard_rows": pairs[0].config.shard_rows},
             per_shard,
         )
         without_text = texts.select(*(name for name in texts.schema.names if name != "text"))
         scrubs = sides["scrubbed_docs"]
         sides["scrubbed_docs"] = scrubs.select(*(name for name in scrubs.schema.names if name != "text"))
-        dest = Dest(folder, evidence_files.DOCUMENTS, name=evidence_files.PART_PATTERN)
+        dest = Dest(folder, schema, name=evidence_files.PART_PATTERN)
         return build.engine.map_batches(without_text, task, dest, sides=tuple(sides.values()))
 
-    return Output(build.layout, ident, evidence_files.DOCUMENTS, make, str(pairs[0].version))
+    return Output(build.layout, ident, schema, make, str(pairs[0].version))
 
 
 def gather(build: Build, pairs: list[Pair]) -> Evidence:
@@ -90,7 +108,7 @@ def gather(build: Build, pairs: list[Pair]) -> Evidence:
     placed_rows(build, pairs).make()
     told = outcomes(build, pairs)
     rows = told.make()
-    raw = [raw_sets.find_raw_set(build.layout, pair.row) for pair in pairs]
+    raw = [raw_sets.find_raw_set(build.layout, pair.row, pair.config.extract) for pair in pairs]
     made_of = {
         "config_sha256": pairs[0].config.config_sha256,
         "ledger_rows": {pair.row.source_id: pair.row.digest for pair in pairs},
@@ -106,12 +124,18 @@ def _stage_identities(build: Build, pairs: list[Pair]) -> dict[str, Any]:
     by_source = {
         pair.row.source_id: {
             output.identity.stage: output.identity.as_json()
-            for output in (documents(build, pair), signals(build, pair), verdicts(build, pair))
+            for output in (*measuring(build, pair), verdicts(build, pair), *_optional(build, pair))
         }
         for pair in pairs
     }
-    whole = (ranks(build, pairs), edges(build, pairs), dedup_clusters(build, pairs), placed_rows(build, pairs))
+    whole = [ranks(build, pairs), edges(build, pairs), dedup_clusters(build, pairs), placed_rows(build, pairs)]
+    whole += [cap] if (cap := over_caps(build, pairs)) else []
     return {"sources": by_source, "version": {output.identity.stage: output.identity.as_json() for output in whole}}
+
+
+def _optional(build: Build, pair: Pair) -> list[Output]:
+    """The stages of a source that only some configs ask for."""
+    return [output for output in (listed_documents(build, pair), listed_words(build, pair)) if output]
 
 
 def is_of(layout: Layout, key: VersionKey, evidence: Evidence) -> bool:
@@ -128,33 +152,95 @@ def is_of(layout: Layout, key: VersionKey, evidence: Evidence) -> bool:
         return False
 
 
-def write(build: Build, pairs: list[Pair], evidence: Evidence) -> None:
-    """Write and seal the evidence folder whole, in place of an older one."""
+def write(build: Build, pairs: list[Pair], evidence: Evidence, shards: Sequence[Shard]) -> None:
+    """Write and seal the evidence folder whole, in place of an older one; `shards` are those to be published. Raises
+    ConfigError when the config changed since the version was loaded.
+    """
     out = build.layout.evidence(pairs[0].version.key)
     temporary = out.with_name(out.name + ".tmp")
-    (temporary / "documents").mkdir(parents=True)
-    for shard in evidence.outcomes.shards:
-        os.link(dataset.verified(shard), temporary / "documents" / Path(shard.path).name)
-    if not evidence.outcomes.shards:  # without one raw document the table is there, too
-        empty = temporary / "documents" / evidence_files.PART_PATTERN.format(id=0)
-        groups = dataset.DEFAULT_ROW_GROUP_BYTES
-        dataset.write_shard(0, empty, [], evidence_files.DOCUMENTS, row_group_bytes=groups)
-    evidence_files.write(temporary, "files", [_files(evidence)])
-    evidence_files.write(temporary, "clusters", [cluster_rows(build, pairs)])
-    evidence_files.write(temporary, "lineage", [_lineage(pairs, evidence.outcomes)])
-    evidence_files.write_json(temporary, evidence_files.STAGE_VERSIONS, evidence.made_of)
+    try:
+        _fill(temporary, build, pairs, evidence, sum(shard.num_bytes for shard in shards))
+        durable.swap_folder(temporary, out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, shard_bytes: int) -> None:
+    parts = _write_documents(temporary / "documents", evidence)
+    written: dict[str, Shard | bytes] = {f"documents/{Path(part.path).name}": part for part in parts}
+    tables = {
+        "files": _files(evidence),
+        "clusters": cluster_rows(build, pairs),
+        "lineage": _lineage(pairs, evidence.outcomes),
+    }
+    for name, rows in tables.items():
+        table = evidence_files.write(temporary, name, [rows])
+        written[Path(table.path).name] = table
+    if cap := over_caps(build, pairs):
+        table = evidence_files.write(temporary, "capped_documents", capped_documents(build, pairs, cap.open()))
+        written[Path(table.path).name] = table
+    if pairs[0].config.words.lists:
+        counted = [(pair, stage.open()) for pair in pairs if (stage := listed_words(build, pair))]
+        table = evidence_files.write(temporary, "listed_words", word_rules.listed_words(counted))
+        written[Path(table.path).name] = table
+    if pairs[0].config.sites.configured:
+        listed = [(pair, stage.open()) for pair in pairs if (stage := listed_documents(build, pair))]
+        table = evidence_files.write(temporary, "listed_sites", listed_sites(build, listed))
+        written[Path(table.path).name] = table
     notes = edges(build, pairs).open().notes
     sets = eval_counts(eval_index(build, pairs[0].version))
-    rules = {pair.row.source_id: filter_settings(pair) for pair in pairs}
+    rules = {pair.row.source_id: all_rules(pair) for pair in pairs}
     counts = {**evidence.funnel.as_json(), "near_duplicates": notes, "eval_sets": sets, "rules": rules}
-    counts["not_configured"] = ["ppl"]
-    evidence_files.write_json(temporary, evidence_files.COUNTS, counts)
-    rows = b"".join(canonical.to_bytes(ledger.to_json(pair.row)) + b"\n" for pair in pairs)
-    durable.write_file(temporary / evidence_files.LEDGER_ROWS, rows)
-    config = build.layout.config(pairs[0].version.key)
-    durable.write_file(temporary / "config.yaml", config.read_bytes())
-    evidence_files.seal(temporary)
-    durable.swap_folder(temporary, out)
+    counts |= {"not_configured": [] if pairs[0].config.ppl else ["ppl"], "shard_bytes": shard_bytes}
+    files = {
+        evidence_files.STAGE_VERSIONS: evidence_files.json_bytes(evidence.made_of),
+        evidence_files.COUNTS: evidence_files.json_bytes(counts),
+        evidence_files.LEDGER_ROWS: b"".join(canonical.to_bytes(ledger.to_json(pair.row)) + b"\n" for pair in pairs),
+        published_version.CONFIG_COPY: build.layout.config(pairs[0].version.key).read_bytes(),
+    }
+    for name, data in files.items():
+        durable.write_file(temporary / name, data)
+        written[name] = data
+    _hold_config(build.layout, pairs[0].version, temporary / published_version.CONFIG_COPY)
+    evidence_files.seal(temporary, {name: evidence_files.entry_of(content) for name, content in written.items()})
+
+
+def _write_documents(folder: Path, evidence: Evidence) -> list[Shard]:
+    """The parts of the table `documents`: the stage's files under a second name."""
+    folder.mkdir(parents=True)
+    parts = list(evidence.outcomes.shards)
+    for part in parts:
+        _link(dataset.verified(part), folder / Path(part.path).name)
+    if not parts:  # without one raw document the table is there, too
+        empty, groups = folder / evidence_files.PART_PATTERN.format(id=0), dataset.DEFAULT_ROW_GROUP_BYTES
+        parts = [dataset.write_shard(0, empty, [], evidence.outcomes.schema, row_group_bytes=groups)]
+    durable.fsync_folder(folder)
+    return parts
+
+
+def _link(path: Path, name: Path) -> None:
+    """Another name of the file; a copy where the work folder lies on another file system, or this one has no links."""
+    try:
+        os.link(path, name)
+    except OSError:
+        with durable.naming(name):
+            shutil.copyfile(path, name)
+            with open(name, "rb") as copy:
+                os.fsync(copy.fileno())
+
+
+def _hold_config(layout: Layout, version: Version, copy: Path) -> None:
+    """Raises ConfigError when the config, of which this is a copy, changed while its version was built."""
+    path, then = layout.config(version.key), version.config.config_sha256
+    try:
+        now = config_files.load(copy, version.key).config_sha256
+    except ConfigError as error:
+        now = f"none that is valid ({str(error).removeprefix(f'{copy}: ')})"
+    if now != then:
+        raise ConfigError(
+            f"{path}: changed while {version} was built: config_sha256 was {then}, now it is {now}; nothing was "
+            "published: put the file back, or run again to build what it says now"
+        )
 
 
 def _files(evidence: Evidence) -> pa.RecordBatch:
@@ -200,7 +286,7 @@ def _dropped_by_k(told: Dataset) -> tuple[dict[str, np.ndarray], dict[str, np.nd
 def cluster_rows(build: Build, pairs: list[Pair]) -> pa.RecordBatch:
     """CLUSTERS of two documents or more, by the rank of their root."""
     found = edges(build, pairs).open()
-    clusters = find_clusters(ranks(build, pairs).open(), found, drop_near=pairs[0].config.dedup.near.drop)
+    clusters = find_clusters(build, ranks(build, pairs).open(), found, drop_near=pairs[0].config.dedup.near.drop)
     roots, at = np.unique(clusters.root, return_inverse=True)
     # The root of exact duplicates alone has no row of its own among them; every cluster counts its root.
     listed = np.zeros(len(roots), np.bool_)

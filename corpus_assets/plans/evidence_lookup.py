@@ -5,7 +5,8 @@ one row group. For a URL the row groups' least and greatest URL rule most of the
 its rows is read; before anything is called missing, the files that their footers ruled out are hashed, too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -52,18 +53,47 @@ class DocumentRows:
 
     def at(self, source: str, k: int) -> dict[str, Any] | None:
         """The row of document k of a source; None where the source has fewer documents."""
+        before = 0  # rows of the source in the parts passed over
         for part in self._parts:
             if part.source != source:
                 continue
-            if k < sum(part.rows):
-                group = next(i for i, end in enumerate(accumulate(part.rows)) if k < end)
-                row = self._row(part, group, k - sum(part.rows[:group]))
+            if (within := k - before) < sum(part.rows):
+                group = next(i for i, end in enumerate(accumulate(part.rows)) if within < end)
+                row = self._row(part, group, within - sum(part.rows[:group]))
                 if row["id"] != f"{source}:{k}":
                     raise CorruptDataError(self._version.evidence / part.name, "id", f"{source}:{k}", row["id"], _TODO)
                 return row
-            k -= sum(part.rows)
+            before += sum(part.rows)
         self._verify_all(source)
         return None
+
+    def of_ids(self, ids: Iterable[str], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The rows of these ids, `<source>:<k>` each, a row group read once; `columns` must hold id. Raises
+        CorruptDataError for an id that has no row.
+        """
+        wanted: dict[tuple[int, int], list[str]] = {}
+        for name in dict.fromkeys(ids):
+            wanted.setdefault(self._place_of(name), []).append(name)
+        for (part, group), names in sorted(wanted.items()):
+            missing = set(names)
+            for batch in self._read(self._parts[part], [group], columns):
+                rows = batch.filter(pc.is_in(batch.column("id"), pa.array(names, batch.column("id").type)))
+                found = rows.to_pylist()
+                missing.difference_update(row["id"] for row in found)
+                yield from found
+            if missing:
+                path = self._version.evidence / self._parts[part].name
+                raise CorruptDataError(path, "id", min(missing), "no such row", _TODO)
+
+    def _place_of(self, name: str) -> tuple[int, int]:
+        """(part, row group) in which a document lies."""
+        source, _, number = name.rpartition(":")
+        k = int(number) if re.fullmatch(r"[0-9]{1,18}", number) else -1
+        for i, part in enumerate(self._parts):
+            if part.source == source and 0 <= k < sum(part.rows):
+                return i, next(group for group, end in enumerate(accumulate(part.rows)) if k < end)
+            k -= sum(part.rows) if part.source == source else 0
+        raise CorruptDataError(self._version.evidence, "documents", name, "no such id", _TODO)
 
     def where(self, mask: Mask, may_hold: MayHold, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows whose URL the mask picks, batch by batch; `columns` must hold url."""
@@ -79,6 +109,13 @@ class DocumentRows:
                     yield rows
         if not found:
             self._verify_all()
+
+    def of_source(self, source: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of one source; parts of others are not read."""
+        for part in self._parts:
+            if part.source == source:
+                yield from self._read(part, range(len(part.rows)), columns)
+        self._verify_all(source)
 
     def _footer(self, name: str) -> _Part:
         path, entry = self._version.evidence / name, self._version.sealed[name]
@@ -104,7 +141,9 @@ class DocumentRows:
 
     def _read(self, part: _Part, groups: Sequence[int], columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         path = self._verify(part)
-        yield from dataset.read_groups(path, schema=evidence.DOCUMENTS, groups=groups, columns=columns, todo=_TODO)
+        yield from dataset.read_groups(
+            path, schema=evidence.schema_of("documents", path), groups=groups, columns=columns, todo=_TODO
+        )
 
     def _verify(self, part: _Part) -> Path:
         if part.name not in self._verified:

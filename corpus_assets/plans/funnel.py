@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from formats import dataset
 from formats.dataset import Dataset
 from formats.raw_set import RawSet
-from formats.reasons import RULE_BY_REASON, Reason
+from formats.reasons import FILTER_BY_REASON, Reason
 from formats.stage_tables import PII_KINDS
 
 
@@ -64,8 +64,8 @@ class Funnel:
         """Documents dropped by filter rules, by filter."""
         found: Counter[str] = Counter()
         for reason, n in self.dropped.items():
-            if reason in RULE_BY_REASON:
-                found[RULE_BY_REASON[reason].filter] += n
+            if reason in FILTER_BY_REASON:
+                found[FILTER_BY_REASON[reason]] += n
         return dict(found)
 
     @property

@@ -5,6 +5,7 @@ from pathlib import Path
 from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.source_stages import documents, signatures
+from corpus_assets.plans.verified_pairs import verified_pairs
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import near_duplicates, sorted_rows, verify_pairs
 from formats import dataset
@@ -13,6 +14,28 @@ from formats.dataset import Dataset
 from resources.engines.contract import Dest, Engine, Task
 
 _STAGES = "corpus_assets.stages"
+
+
+@once_a_build
+def band_parts(build: Build, pair: Pair) -> Output:
+    """BAND_PARTS of one source: of its signatures and the banding alone, so any version with both takes it over."""
+    near = pair.config.dedup.near
+    signed = signatures(build, pair).open()
+    settings = {"bands": near.bands, "rows": near.rows}
+    ident = identity(
+        "band_parts",
+        near_duplicates.CODE_VERSION,
+        settings=settings,
+        inputs={"minhash_signatures": signed.digest},
+        libraries=("pyarrow", "numpy"),
+    )
+    schema = near_duplicates.band_parts_schema(near.bands)
+
+    def make(folder: Path) -> Dataset:
+        task = Task(f"{_STAGES}.near_duplicates:band_parts", settings)
+        return build.engine.map_batches(signed, task, Dest(folder, schema))
+
+    return Output(build.layout, ident, schema, make, str(pair))
 
 
 @once_a_build
@@ -27,6 +50,7 @@ def edges(build: Build, pairs: list[Pair]) -> Output:
         f"{near_duplicates.CODE_VERSION}.{verify_pairs.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
         settings={
             "shingle": near.shingle,
+            "unit": near.shingle_unit,
             "bands": near.bands,
             "rows": near.rows,
             "max_bucket": near.max_bucket,
@@ -38,21 +62,20 @@ def edges(build: Build, pairs: list[Pair]) -> Output:
     )
 
     def make(folder: Path) -> Dataset:
-        candidates = _candidates(build.engine, signed, ranked, near, folder)
-        return _verified(build.engine, texts, ranked, candidates, near, folder)
+        banded = dataset.concat([band_parts(build, pair).make() for pair in pairs])
+        candidates = candidate_pairs(build.engine, banded, ranked, near, folder)
+        found = verified_pairs(build.engine, texts, ranked, candidates, near, folder)
+        return Dataset(found.schema, found.shards, {**candidates.notes, "candidate_pairs": candidates.rows})
 
     return Output(build.layout, ident, verify_pairs.EDGES, make, str(pairs[0].version))
 
 
-def _candidates(engine: Engine, signed: Dataset, ranked: Dataset, near: NearRules, folder: Path) -> Dataset:
-    """Each pair of documents that share a band bucket, once."""
+def candidate_pairs(engine: Engine, parts: Dataset, ranked: Dataset, near: NearRules, folder: Path) -> Dataset:
+    """Each pair of documents that share a band bucket, once. `parts` are the sources' band parts, cut like `ranked`."""
     stage = f"{_STAGES}.near_duplicates"
     banded = engine.map_batches(
-        signed,
-        Task(
-            f"{stage}:band_rows",
-            {"bands": near.bands, "rows": near.rows, "parts_per_band": buckets_for(ranked.rows)},
-        ),
+        parts,
+        Task(f"{stage}:band_rows", {"bands": near.bands, "parts_per_band": buckets_for(ranked.rows)}),
         Dest(folder / "bands", near_duplicates.BAND_ROWS),
         sides=(ranked.select("k", "rank", "exact_keeper"),),
     )
@@ -78,55 +101,3 @@ def _candidates(engine: Engine, signed: Dataset, ranked: Dataset, near: NearRule
         keys=("a", "b", "band_bucket"),
     )
     return Dataset(once.schema, once.shards, met.notes)
-
-
-def _verified(
-    engine: Engine, texts: Dataset, ranked: Dataset, candidates: Dataset, near: NearRules, folder: Path
-) -> Dataset:
-    """The candidates whose exact Jaccard reaches the threshold."""
-    stage = f"{_STAGES}.verify_pairs"
-    spread = {"num_buckets": buckets_for(candidates.rows, 500_000)}
-    marks = engine.map_batches(
-        candidates, Task(f"{stage}:places_of_pairs", spread), Dest(folder / "marks", verify_pairs.PLACES)
-    )
-    places = engine.map_batches(
-        ranked, Task(f"{stage}:places_of_documents", spread), Dest(folder / "places", verify_pairs.PLACES)
-    )
-    marked = engine.sort_reduce(
-        dataset.concat([places, marks]),
-        Task(f"{stage}:participants"),
-        Dest(folder / "marked", verify_pairs.PARTICIPANTS),
-        bucket="bucket",
-        keys=verify_pairs.KEYS,
-    )
-    participants = engine.sort_reduce(
-        marked,
-        Task(f"{_STAGES}.sorted_rows:as_they_come"),
-        Dest(folder / "participants", verify_pairs.PARTICIPANTS),
-        bucket="shard",
-        keys=("k",),
-    )
-    sets = engine.map_batches(
-        texts.select("k", "text"),
-        Task(f"{stage}:shingles_of_participants", {"shingle": near.shingle, **spread}),
-        Dest(folder / "sets", verify_pairs.MEETINGS),
-        sides=(participants,),
-    )
-    waiting = engine.map_batches(
-        candidates, Task(f"{stage}:waiting_pairs", spread), Dest(folder / "waiting", verify_pairs.MEETINGS)
-    )
-    half_way = engine.sort_reduce(
-        dataset.concat([sets, waiting]),
-        Task(f"{stage}:take_first_set", spread),
-        Dest(folder / "half_way", verify_pairs.MEETINGS),
-        bucket="bucket",
-        keys=verify_pairs.KEYS,
-    )
-    found = engine.sort_reduce(
-        dataset.concat([sets, half_way]),
-        Task(f"{stage}:compare", {"threshold_millionths": near.jaccard_millionths}),
-        Dest(folder, verify_pairs.EDGES),
-        bucket="bucket",
-        keys=verify_pairs.KEYS,
-    )
-    return Dataset(found.schema, found.shards, {**candidates.notes, "candidate_pairs": candidates.rows})

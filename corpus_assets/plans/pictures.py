@@ -12,14 +12,19 @@ from html import escape
 
 from corpus_assets.plans.for_people import rounded, shortened, shown
 
-SERIES = ("#3b6fd4", "#2e9e6b", "#b08a1e", "#8a5fc7", "#2a97a8", "#b5588f", "#7a8b2f", "#6b7785")
-"""Colours of sources, in order; the last one is for all others. Chosen to be told apart on white and on black."""
+SERIES = ("#0072b2", "#f0a800", "#009e73", "#9000f0", "#904830", "#d8a8d8", "#a8c060", "#6b7785")
+"""Colours of sources, in order; the last one is for all others. Each is told from the others, and from what was
+dropped, also by people who do not see red, green or blue (test_pictures holds them to it).
+"""
+BAR, KEPT, DROP, DROP_INK = "#0072b2", "#009e73", "#d55e00", "#a34700"
+WAS = "#b9a06a"
+"""Of what was before, beside BAR."""
 CSS = (
     ".picture text{fill:var(--ink,#1f2937)}.picture .soft{fill:var(--soft,#5b6675)}"
-    ".picture .bar{fill:var(--bar,#3b6fd4)}.picture .kept{fill:var(--kept,#2e9e6b)}"
-    ".picture .drop{fill:var(--drop,#d9534a)}.picture .line{stroke:var(--line,#c9d0d9)}"
-    ".picture .limit{stroke:var(--drop,#d9534a);stroke-width:1.5;stroke-dasharray:4 3}"
-    ".picture text.gone{fill:var(--drop-ink,#b3261e)}.picture text.title{font-weight:600}"
+    f".picture .bar{{fill:var(--bar,{BAR})}}.picture .kept{{fill:var(--kept,{KEPT})}}"
+    f".picture .was{{fill:{WAS}}}.picture .drop{{fill:var(--drop,{DROP})}}.picture .line{{stroke:var(--line,#c9d0d9)}}"
+    f".picture .limit{{stroke:var(--drop,{DROP});stroke-width:1.5;stroke-dasharray:4 3}}"
+    f".picture text.gone{{fill:var(--drop-ink,{DROP_INK})}}.picture text.title{{font-weight:600}}"
     + "".join(f".picture .s{i}{{fill:{color}}}" for i, color in enumerate(SERIES))
 )
 _ROW, _LABEL_CHARS, _WIDTH, _NUMBER = 22, 40, 420, 110
@@ -66,14 +71,14 @@ def bars_in_order(title: str, rows: Sequence[tuple[str, int]], *, highlight: str
     largest = max([n for _, n in rows], default=0) or 1
     longest = max([min(len(name), _LABEL_CHARS) for name, _ in rows], default=0)
     label = max(60, 16 + 7 * longest)
-    parts = [_label(4, 18, title, "title")]
+    parts = [text_at(4, 18, title, "title")]
     for i, (name, n) in enumerate(rows):
         y = _TOP + i * _ROW
         width = _length(n, largest, _WIDTH)
         kind = "kept" if name == highlight else "bar"
-        parts.append(_label(label - 8, y + 14, shortened(name, _LABEL_CHARS), anchor="end", whole=name))
-        parts.append(_rect(label, y + 2, width, _ROW - 6, kind))
-        parts.append(_label(label + width + 6, y + 14, f"{n:,}"))
+        parts.append(text_at(label - 8, y + 14, shortened(name, _LABEL_CHARS), anchor="end", whole=name))
+        parts.append(bar_at(label, y + 2, width, _ROW - 6, kind))
+        parts.append(text_at(label + width + 6, y + 14, f"{n:,}"))
     return Picture(title, label + _WIDTH + _NUMBER, _TOP + 4 + _ROW * len(rows), "".join(parts))
 
 
@@ -108,27 +113,27 @@ def histogram(
     def tall(n: int) -> float:
         return round(height * (math.log10(n + 1) / math.log10(most + 1) if logarithmic else n / most), 1)
 
-    parts = [_label(4, 18, title, "title"), _label(4, 38, unit, "soft", size=12)]
+    parts = [text_at(4, 18, title, "title"), text_at(4, 38, unit, "soft", size=12)]
     for tick in _ticks(most, logarithmic):
         y = round(top + height - tall(tick), 1)
         parts.append(f'<line class="line" x1="{left}" y1="{y}" x2="{left + width}" y2="{y}"/>')
-        parts.append(_label(left - 6, y + 4, rounded(tick), "soft", anchor="end", size=11))
+        parts.append(text_at(left - 6, y + 4, rounded(tick), "soft", anchor="end", size=11))
     for i, n in enumerate(counts):
         if n:
             tip = f"{edges[i]} to {edges[i + 1]}: {n:,}"
             kind = "drop" if limit and limit.fails(i) else "bar"
             high = max(1.5, tall(n))
             x = round(left + i * step + 0.5, 1)
-            parts.append(_rect(x, round(top + height - high, 1), round(step - 1, 1), high, kind, tip))
+            parts.append(bar_at(x, round(top + height - high, 1), round(step - 1, 1), high, kind, tip))
     every = next((n for n in (1, 2, 4, 5, 8, 10) if len(counts) <= 10 * n), 20)
     for i in range(0, len(edges), every):
-        parts.append(_label(round(left + i * step, 1), top + height + 16, edges[i], "soft", anchor="middle", size=11))
+        parts.append(text_at(round(left + i * step, 1), top + height + 16, edges[i], "soft", anchor="middle", size=11))
     if limit:
         x = round(left + limit.edge * step, 1)
         anchor = "start" if x < left + width / 2 else "end"
         away = 6 if anchor == "start" else -6
         parts.append(f'<line class="limit" x1="{x}" y1="{top - 12}" x2="{x}" y2="{top + height}"/>')
-        parts.append(_label(x + away, top - 4, limit.words, "gone", anchor=anchor, size=12))
+        parts.append(text_at(x + away, top - 4, limit.words, "gone", anchor=anchor, size=12))
     return Picture(title, left + width + 26, top + height + 28, "".join(parts))
 
 
@@ -147,28 +152,31 @@ def funnel(title: str, steps: Sequence[Step], series: Sequence[str]) -> Picture:
     most = max([sum(step.left) + (step.took or 0) for step in steps], default=0) or 1
     legend, legend_height = _legend(series, label + width + 150)
     top = _TOP + legend_height
-    parts = [_label(4, 18, title, "title"), legend]
+    parts = [text_at(4, 18, title, "title"), legend]
     for i, step in enumerate(steps):
         y = top + i * row
         milestone = step.took is None
-        parts.append(_label(label - 10, y + 16, step.name, "title" if milestone else "", anchor="end", whole=step.name))
+        parts.append(
+            text_at(label - 10, y + 16, step.name, "title" if milestone else "", anchor="end", whole=step.name)
+        )
         x = float(label)
         for number, n in enumerate(step.left):
             wide = _length(n, most, width)
             if n:
                 tip = f"{step.name}: {n:,} of {series[number]} left"
-                parts.append(_rect(round(x, 1), y + 3, wide, row - 8, f"s{min(number, len(SERIES) - 1)}", tip))
+                parts.append(bar_at(round(x, 1), y + 3, wide, row - 8, f"s{min(number, len(SERIES) - 1)}", tip))
             x += wide
         if step.took:
             gone = max(2.0, _length(step.took, most, width))
-            parts.append(_rect(round(x, 1), y + 3, gone, row - 8, "drop", f"{step.name}: {step.took:,} taken away"))
+            parts.append(bar_at(round(x, 1), y + 3, gone, row - 8, "drop", f"{step.name}: {step.took:,} taken away"))
             x += gone
         left = f"{sum(step.left):,}"
-        parts.append(_label(round(x + 8, 1), y + 17, left, "title" if milestone else ""))
+        parts.append(text_at(round(x + 8, 1), y + 17, left, "title" if milestone else ""))
         if not milestone:
             after = round(x + 14 + 7.6 * len(left), 1)
-            parts.append(_label(after, y + 17, f"−{step.took:,}", "gone" if step.took else "soft"))
-    return Picture(title, label + width + 170, top + 6 + row * len(steps), "".join(parts))
+            parts.append(text_at(after, y + 17, f"−{step.took:,}", "gone" if step.took else "soft"))
+    numbers = max(170, 40 + 8 * (2 * len(f"{most:,}") + 1))  # what is left and what was taken stand behind a full bar
+    return Picture(title, label + width + numbers, top + 6 + row * len(steps), "".join(parts))
 
 
 def _legend(series: Sequence[str], width: int) -> tuple[str, int]:
@@ -179,8 +187,8 @@ def _legend(series: Sequence[str], width: int) -> tuple[str, int]:
         wide = 30 + 7.4 * len(words)
         if x + wide > width and x > 12:
             x, y = 12.0, y + 20
-        parts.append(_rect(round(x, 1), y, 12, 12, f"s{min(number, len(SERIES) - 1)}"))
-        parts.append(_label(round(x + 17, 1), y + 11, words, "soft", whole=name))
+        parts.append(bar_at(round(x, 1), y, 12, 12, f"s{min(number, len(SERIES) - 1)}"))
+        parts.append(text_at(round(x + 17, 1), y + 11, words, "soft", whole=name))
         x += wide
     return "".join(parts), (y - _TOP + 28) if series else 0
 
@@ -202,12 +210,14 @@ def _text(text: str) -> str:
     return escape(shown(text))
 
 
-def _rect(x: float, y: float, width: float, height: float, kind: str, tip: str = "") -> str:
+def bar_at(x: float, y: float, width: float, height: float, kind: str, tip: str = "") -> str:
+    """A filled rectangle; `tip` is shown where a pointer rests on it."""
     inside = f"><title>{_text(tip)}</title></rect>" if tip else "/>"
     return f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="1.5"{inside}'
 
 
-def _label(x: float, y: float, words: str, kind: str = "", *, anchor: str = "", size: int = 0, whole: str = "") -> str:
+def text_at(x: float, y: float, words: str, kind: str = "", *, anchor: str = "", size: int = 0, whole: str = "") -> str:
+    """Words at a place; `whole` is what they stand for, where they are shortened."""
     attributes = f' class="{kind}"' if kind else ""
     attributes += f' text-anchor="{anchor}"' if anchor else ""
     attributes += f' font-size="{size}"' if size else ""

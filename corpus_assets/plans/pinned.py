@@ -12,7 +12,7 @@ from corpus_assets.validation import corpus_config as config_files
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import canonical, durable, evidence, ledger
 from formats.corpus_config import CorpusConfig
-from formats.errors import ConfigError, PublishedError
+from formats.errors import ConfigError, CorruptDataError, PublishedError
 from formats.layout import Layout
 from formats.ledger import LedgerRow
 from formats.naming import PairKey, VersionKey
@@ -114,15 +114,22 @@ def _version(path: Path, key: VersionKey, _content: bytes) -> Version:
 def pin_row(layout: Layout, pair: PairKey) -> Any:
     """Pin today's ledger row for this version, right or wrong: the checks on it say what is wrong, in words.
 
-    A published version keeps the row it was published with, which its evidence holds; whether today's is another one, a
-    check tells. Raises PublishedError when the version is published with another config.
+    Raises what `row_to_pin` raises.
     """
-    published = _published_row(layout, pair)
-    value = ledger.to_json(published) if published else todays_value(layout, pair.source)
-    path, data = layout.pinned_row(pair), canonical.to_bytes(value) + b"\n"
+    value = row_to_pin(layout, pair)
+    path, data = layout.pinned_row(pair), canonical.to_bytes({"row": value, "sha256": canonical.digest(value)}) + b"\n"
     if not path.exists() or path.read_bytes() != data:
         durable.write_file(path, data)
     return value
+
+
+def row_to_pin(layout: Layout, pair: PairKey) -> Any:
+    """The row that the version would pin now. A published version keeps the row it was published with, which its
+    evidence holds; whether today's is another one, a check tells. Raises PublishedError when the version is published
+    with another config.
+    """
+    published = _published_row(layout, pair)
+    return ledger.to_json(published) if published else todays_value(layout, pair.source)
 
 
 def todays_value(layout: Layout, source: str) -> Any:
@@ -136,26 +143,42 @@ def _published_row(layout: Layout, pair: PairKey) -> LedgerRow | None:
     folder = layout.evidence(pair.version)
     if not layout.lock(pair.version).exists() or not folder.exists():
         return None
-    sealed = evidence.read_seal(folder)
-    made_of = durable.json_of(published_version.verified(folder, sealed, evidence.STAGE_VERSIONS))
-    then, now = made_of["config_sha256"], load_version(layout, pair.version).config.config_sha256
+    hold_to_published_config(layout, load_version(layout, pair.version))
+    return published_version.ledger_rows(folder, evidence.read_seal(folder)).get(pair.source)
+
+
+def hold_to_published_config(layout: Layout, version: Version) -> None:
+    """For a version that is published: raises PublishedError when it was with another config, CorruptDataError where
+    its evidence cannot say so.
+    """
+    key, folder = version.key, layout.evidence(version.key)
+    made_of = published_version.json_in(folder, evidence.read_seal(folder), evidence.STAGE_VERSIONS)
+    then, now = made_of["config_sha256"], version.config.config_sha256
     if then != now:
-        lock = durable.read_lock(layout.lock(pair.version))
         raise PublishedError(
-            f"{layout.version(pair.version)}: is published with manifest {lock}, made by config {then}, and "
-            f"{layout.config(pair.version)} is now {now}. A published version is immutable: take the change to a "
-            f"new one with `corpus config new <new> --from {pair.version}`, and put back {folder / 'config.yaml'} here"
+            f"{layout.version(key)}: is published with manifest {durable.read_lock(layout.lock(key))}, made by config "
+            f"{then}, and {layout.config(key)} is now {now}. A published version is immutable: take the change to a "
+            f"new one with `corpus config new <new> --from {key}`, and put back {folder / 'config.yaml'} here"
         )
-    rows = ledger.read(published_version.verified(folder, sealed, evidence.LEDGER_ROWS))
-    return next((row for row in rows if row.source_id == pair.source), None)
 
 
 def pinned_value(layout: Layout, pair: PairKey) -> Any:
-    """The row as pinned, right or wrong. Raises ConfigError when it was not pinned yet."""
+    """The row as pinned, right or wrong; a changed byte would be another row, so it is held to its digest.
+
+    Raises ConfigError when it was not pinned yet, CorruptDataError when it changed since.
+    """
     path = layout.pinned_row(pair)
     if not path.exists():
         raise ConfigError(f"ledger_entry of {pair} is not materialized; materialize ledger_entry first")
-    return durable.json_of(path)
+    todo = "delete the file and materialize ledger_entry again"
+    stored = durable.json_of(path, todo)
+    try:
+        value, said = stored["row"], stored["sha256"]
+    except (KeyError, TypeError) as error:
+        raise CorruptDataError(path, "content", "a row and its sha256", repr(error), todo) from None
+    if (found := canonical.digest(value)) != said:
+        raise CorruptDataError(path, "sha256 of the row", said, found, todo)
+    return value
 
 
 def load_pair(layout: Layout, key: PairKey) -> Pair:
@@ -178,5 +201,5 @@ def _pinned_pair(layout: Layout, version: Version, key: PairKey) -> Pair:
         raise ConfigError(f"{layout.config(key.version)}: source {key.source!r} is not among sources; add it there")
     value = pinned_value(layout, key)
     if refused := check_row_for_version(value, version.config):
-        raise ConfigError("\n".join(refused))
+        raise ConfigError("\n".join(f"{layout.ledger}: {wrong}" for wrong in refused))
     return Pair(key, version, ledger.from_json(value))

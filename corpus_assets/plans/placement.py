@@ -6,12 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from corpus_assets.plans.clusters import dedup_clusters, read_edges
+from corpus_assets.plans.domain_caps import capped
 from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.near_edges import edges
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.scrub import scrubbed_docs
+from corpus_assets.plans.source_stages import documents
 from corpus_assets.plans.work import Output, buckets_for, identity
-from corpus_assets.stages import place_rows, protect_val, sorted_rows
+from corpus_assets.stages import domain_caps, place_rows, protect_val, sorted_rows
 from corpus_assets.stages.side_rows import column, rows_of
 from formats import dataset
 from formats.dataset import Dataset
@@ -95,16 +97,28 @@ def _withheld_rows(build: Build, pairs: list[Pair], scrubbed: Dataset, decided: 
 
 
 @once_a_build
+def over_caps(build: Build, pairs: list[Pair]) -> Output | None:
+    """CAPPED of the version; None where it has no cap."""
+    if not pairs[0].config.domain_cap.configured:
+        return None
+    texts = dataset.concat([documents(build, pair).open() for pair in pairs])
+    return capped(build, pairs, scrubbed_version(build, pairs), withheld(build, pairs).open(), texts)
+
+
+@once_a_build
 def placed_rows(build: Build, pairs: list[Pair]) -> Output:
     """PLACED, cut like the version's documents: row and cluster number of each row that is published."""
     scrubbed = scrubbed_version(build, pairs).select("k", "verdict")
     decided = dedup_clusters(build, pairs).open().select("k", "root")
     leaving = withheld(build, pairs).open().select("k")
+    cap = over_caps(build, pairs)
+    caps, more = ((cap.make().select("k"),), f".{domain_caps.CODE_VERSION}") if cap else ((), "")
+    inputs = {"scrubbed_docs": scrubbed.digest, "dedup_clusters": decided.digest, "withheld": leaving.digest}
     ident = identity(
         "placed_rows",
-        f"{place_rows.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
+        f"{place_rows.CODE_VERSION}.{sorted_rows.CODE_VERSION}{more}",
         settings={"sources": [pair.row.source_id for pair in pairs]},
-        inputs={"scrubbed_docs": scrubbed.digest, "dedup_clusters": decided.digest, "withheld": leaving.digest},
+        inputs=inputs | ({"domain_caps": caps[0].digest} if caps else {}),
         libraries=("pyarrow", "numpy"),
     )
 
@@ -116,9 +130,9 @@ def placed_rows(build: Build, pairs: list[Pair]) -> Output:
         }
         named = build.engine.map_batches(
             scrubbed,
-            Task(f"{_STAGES}.place_rows:ids", per_shard=per_shard),
+            Task(f"{_STAGES}.{'domain_caps:ids_within_caps' if caps else 'place_rows:ids'}", per_shard=per_shard),
             Dest(folder / "ids", place_rows.IDS),
-            sides=(decided, leaving),
+            sides=(decided, leaving, *caps),
         )
         numbered = build.engine.sort_reduce(
             named,

@@ -1,7 +1,9 @@
 """Publication: the shards of a version and their manifest, in one atomic step; a published version never changes."""
 
+import hashlib
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ from corpus_assets.plans import evidence as evidence_plan
 from corpus_assets.plans import release_gate
 from corpus_assets.plans.funnel import Funnel
 from corpus_assets.plans.keepers import shards_of
-from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.pinned import Build, Pair, Version, hold_to_published_config
 from corpus_assets.plans.placement import placed_rows, scrubbed_version
+from corpus_assets.plans.published_version import json_in
 from corpus_assets.plans.source_stages import documents, signals
 from corpus_assets.stages import place_rows
 from formats import corpus_manifest, corpus_shard, dataset, durable
@@ -21,6 +24,7 @@ from formats import evidence as evidence_files
 from formats.corpus_manifest import PII_KEYS
 from formats.dataset import Dataset
 from formats.errors import CorruptDataError, PublishedError
+from formats.layout import Layout
 from formats.reasons import MANIFEST_FILTERS, Reason
 from resources.engines.contract import Dest, Task
 
@@ -55,6 +59,7 @@ def publish(build: Build, pairs: list[Pair]) -> Published:
     with durable.one_at_a_time(layout.work("locks", str(version))):
         durable.restore_folder(out)
         durable.restore_folder(layout.evidence(version.key))
+        durable.remove_unfinished(lock)
         evidence = evidence_plan.gather(build, pairs)
         evidence_stands = evidence_plan.is_of(layout, version.key, evidence)
         if evidence_stands and lock.exists() and _is_whole(out, durable.read_lock(lock)):
@@ -63,18 +68,20 @@ def publish(build: Build, pairs: list[Pair]) -> Published:
         temporary.mkdir()
         try:
             shards = _write_shards(build, pairs, temporary)
-            made = corpus_manifest.write(temporary, _manifest(pairs, shards, evidence.funnel))
-            _refuse_other_bytes(out, lock, made)
+            manifest = _manifest(pairs, shards, evidence.funnel)
+            corpus_manifest.write(temporary, manifest)
+            made = hashlib.sha256(corpus_manifest.to_bytes(manifest)).hexdigest()
+            _refuse_other_bytes(build.layout, version, made)
             if not lock.exists():
                 release_gate.hold(temporary, build, pairs, evidence)
             if not evidence_stands:
-                evidence_plan.write(build, pairs, evidence)
-            if not _is_whole(out, durable.sha256_of(made)):
+                evidence_plan.write(build, pairs, evidence, shards)
+            if not _is_whole(out, made):
                 durable.swap_folder(temporary, out)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         if not lock.exists():
-            durable.write_lock(lock, out / corpus_manifest.NAME_ON_DISK)
+            durable.write_digest(lock, made)
     return _as_published(build, pairs, evidence.funnel)
 
 
@@ -93,30 +100,36 @@ def _is_whole(out: Path, digest: str) -> bool:
 def _as_published(build: Build, pairs: list[Pair], funnel: Funnel) -> Published:
     key = pairs[0].version.key
     out = build.layout.version(key)
-    digest = durable.check_lock(build.layout.lock(key), out / corpus_manifest.NAME_ON_DISK)
-    manifest = corpus_manifest.read(out)
-    num_bytes = sum((out / shard["name"]).stat().st_size for shard in manifest["shards"])
-    lineage = pa.Table.from_batches(evidence_files.read(build.layout.evidence(key), "lineage"), evidence_files.LINEAGE)
+    manifest, digest = corpus_manifest.read_locked(out, build.layout.lock(key))
+    folder = build.layout.evidence(key)
+    num_bytes = json_in(folder, evidence_files.read_seal(folder), evidence_files.COUNTS)["shard_bytes"]
+    lineage = pa.Table.from_batches(evidence_files.read(folder, "lineage"), evidence_files.LINEAGE)
     return Published(manifest, digest, num_bytes, funnel, lineage)
 
 
-def _refuse_other_bytes(out: Path, lock: Path, made: Path) -> None:
-    """Raise PublishedError when `out` is published with another manifest than the one just made. The lock tells, also
-    where the folder is damaged and is made again; without one (a kill came between) the manifest that lies there.
+def _refuse_other_bytes(layout: Layout, version: Version, new: str) -> None:
+    """Raise PublishedError when the version is published with another manifest than the one just made, of SHA-256
+    `new`. The lock tells, also where the folder is damaged and is made again; without one (a kill came between) the
+    manifest that lies there.
     """
+    out, lock = layout.version(version.key), layout.lock(version.key)
     published = out / corpus_manifest.NAME_ON_DISK
     if not lock.exists() and not published.exists():
         return
     lies_there = durable.sha256_of(published) if published.exists() else None
     old = durable.read_lock(lock) if lock.exists() else lies_there
-    if old == (new := durable.sha256_of(made)):
+    if old == new:
         return
     if lies_there == new:
         raise CorruptDataError(lock, "sha256", new, old, "the lock alone changed; restore it from a copy")
+    if lock.exists():
+        with suppress(CorruptDataError):  # damaged evidence cannot say which input changed
+            hold_to_published_config(layout, version)
+    unlocked = "" if lock.exists() else f". It has no lock: if a killed build left it so, delete {out} and run again"
     raise PublishedError(
         f"{out}: is published with manifest {old}, and this build makes {new}: inputs, rules or libraries changed "
         "since. A published version is immutable: make a new one with "
-        f"`corpus config new <new> --from {out.parent.name}.{out.name}`"
+        f"`corpus config new <new> --from {out.parent.name}.{out.name}`{unlocked}"
     )
 
 
@@ -167,7 +180,7 @@ def _manifest(pairs: list[Pair], shards: list[dataset.Shard], funnel: Funnel) ->
     config = pairs[0].config
     near = config.dedup.near
     dropped = funnel.dropped
-    others = [name for name in config.filters if name not in MANIFEST_FILTERS]
+    others = [name for name in config.all_filters if name not in MANIFEST_FILTERS]
     return corpus_manifest.build(
         shards,
         dataset=config.dataset,

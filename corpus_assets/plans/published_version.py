@@ -56,11 +56,16 @@ class PublishedVersion:
 
 
 def published_versions(layout: Layout) -> list[VersionKey]:
-    """Every version below the root that has a lock, in the order of the keys."""
+    """Every version below the root that has a lock, in the order of the keys. A folder that cannot be read raises its
+    OSError: what is not seen is not absent.
+    """
     found = []
-    for lock in layout.corpus.glob("*/*.lock"):
-        if lock.parent.name not in RESERVED and not lock.name.startswith("."):
-            found.append(VersionKey.parse(f"{lock.parent.name}.{lock.stem}"))
+    datasets = layout.corpus.iterdir() if layout.corpus.exists() else ()
+    for dataset in datasets:
+        if dataset.name in RESERVED or dataset.name.startswith(".") or not dataset.is_dir():
+            continue
+        locks = (path for path in dataset.iterdir() if path.suffix == ".lock" and not path.name.startswith("."))
+        found += [VersionKey.parse(f"{dataset.name}.{lock.stem}") for lock in locks]
     return sorted(found)
 
 
@@ -70,27 +75,38 @@ def open_published(layout: Layout, key: VersionKey) -> PublishedVersion:
         names = ", ".join(map(str, published_versions(layout))) or "none"
         raise ConfigError(f"version {key} is not published below {layout.root}; published are: {names}")
     folder = layout.evidence(key)
-    digest = durable.check_lock(layout.lock(key), layout.version(key) / corpus_manifest.NAME_ON_DISK)
+    manifest, digest = corpus_manifest.read_locked(layout.version(key), layout.lock(key))
     sealed = evidence.read_seal(folder)
     return PublishedVersion(
         layout,
         key,
         digest,
-        corpus_manifest.read(layout.version(key)),
+        manifest,
         sealed,
-        durable.json_of(verified(folder, sealed, evidence.COUNTS)),
-        durable.json_of(verified(folder, sealed, evidence.STAGE_VERSIONS)),
-        _ledger_rows(verified(folder, sealed, evidence.LEDGER_ROWS)),
+        json_in(folder, sealed, evidence.COUNTS),
+        json_in(folder, sealed, evidence.STAGE_VERSIONS),
+        ledger_rows(folder, sealed),
     )
 
 
 def verified(folder: Path, sealed: Mapping[str, Mapping[str, Any]], name: str) -> Path:
     """The path of a file that the seal must name, once its bytes are those sealed."""
+    return evidence.verified(folder, name, _entry(folder, sealed, name))
+
+
+def json_in(folder: Path, sealed: Mapping[str, Mapping[str, Any]], name: str) -> Any:
+    """The JSON value of a file that the seal must name, its bytes those sealed."""
+    return durable.json_in(evidence.read_bytes(folder, name, _entry(folder, sealed, name)), folder / name)
+
+
+def ledger_rows(folder: Path, sealed: Mapping[str, Mapping[str, Any]]) -> dict[str, LedgerRow]:
+    """The ledger rows that the version was published with, by source."""
+    data = evidence.read_bytes(folder, evidence.LEDGER_ROWS, _entry(folder, sealed, evidence.LEDGER_ROWS))
+    rows = [ledger.from_json(json.loads(line)) for line in data.splitlines()]
+    return {row.source_id: row for row in rows}
+
+
+def _entry(folder: Path, sealed: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, Any]:
     if name not in sealed:
         raise CorruptDataError(folder / evidence.SEAL, "files", name, "no such entry", _TODO)
-    return evidence.verified(folder, name, dict(sealed[name]))
-
-
-def _ledger_rows(path: Path) -> dict[str, LedgerRow]:
-    rows = [ledger.from_json(json.loads(line)) for line in path.read_bytes().splitlines()]
-    return {row.source_id: row for row in rows}
+    return dict(sealed[name])

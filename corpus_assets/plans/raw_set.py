@@ -1,5 +1,5 @@
 """The raw set of one ledger row: its verified files read, extracted and written; made once for every version that pins
-the row. Streaming: one record and one part are held.
+the row. Streaming: some batches of records and one part are held.
 """
 
 import fcntl
@@ -7,24 +7,28 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from corpus_assets.plans.extracted_records import extracted_records, parsing_guard
+from corpus_assets.plans.extractors import RESILIPARSE, PageExtractor, Prepare, page_extractor
 from corpus_assets.plans.work import library_version
 from corpus_assets.records import archives, documents, jsonl, parquet, warc
-from corpus_assets.records.read import check_readable, read_file
+from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Limits, Record, Tally
-from corpus_assets.stages import decode_charset, extract_text
-from corpus_assets.stages.extract_text import Extracted
+from corpus_assets.stages import decode_charset
 from formats import durable, ledger, raw_set
+from formats.corpus_config import ExtractorRules
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
-from formats.ledger import LedgerRow
+from formats.ledger import LedgerFile, LedgerRow
 from formats.raw_set import RawSet, RawSetWriter
 from formats.reject_reasons import RejectReason
-from resources.download.fetcher import Fetcher
 from resources.download.wanted import Wanted
 
-CODE_VERSION = "1"
+if TYPE_CHECKING:  # a raw set can be made without what opens connections
+    from resources.download.fetcher import Fetcher
+
+CODE_VERSION = "2"
 Progress = Callable[[int, int, int], None]
 """Called with (files done, files in all, documents so far), after each file and every thousand records."""
 LIMITS = Limits()
@@ -40,11 +44,14 @@ _READERS = {
     "markdown": (documents, ()),
 }
 """Kind -> its reader's module, and the libraries that decide which records it finds."""
+_DEFAULT_EXTRACTOR = ExtractorRules()
 _DECODED, _EXTRACTED = ("text", "markdown", "html", "warc"), ("html", "warc")
 
 
-def extractor_identity(row: LedgerRow) -> dict[str, Any]:
-    """Code versions and library versions that can change a byte of the row's raw set."""
+def extractor_identity(row: LedgerRow, pages: PageExtractor = RESILIPARSE) -> dict[str, Any]:
+    """Code versions, library versions and settings that can change a byte of the row's raw set; `pages` only where the
+    row has any.
+    """
     reader, libraries = _READERS[row.kind]
     code = {"raw_set": CODE_VERSION, "format": str(raw_set.VERSION), row.kind: reader.CODE_VERSION}
     names = {"zstandard", *libraries}
@@ -54,9 +61,12 @@ def extractor_identity(row: LedgerRow) -> dict[str, Any]:
         code["decode_charset"] = decode_charset.CODE_VERSION
         names.update(decode_charset.LIBRARIES)
     if row.kind in _EXTRACTED:
-        code["extract_text"] = extract_text.CODE_VERSION
-        names.update(extract_text.LIBRARIES)
-    return {"code": code, "libraries": {name: library_version(name) for name in sorted(names)}}
+        code.update(pages.code)
+        names.update(pages.libraries)
+    identity = {"code": code, "libraries": {name: library_version(name) for name in sorted(names)}}
+    if row.kind in _EXTRACTED and pages.settings:
+        identity["settings"] = pages.settings
+    return identity
 
 
 def make_raw_set(
@@ -64,15 +74,18 @@ def make_raw_set(
     row: LedgerRow,
     paths: Sequence[Path],
     *,
+    extract: ExtractorRules = _DEFAULT_EXTRACTOR,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> RawSet:
     """The raw set of `row`, from its files in the order of `row.files`; the one that is there already where its
-    identity is the same. Raises CorruptDataError for a broken file, ConfigError for a row that no reader fits.
+    identity is the same. `workers` is how many processes parse pages, beside this one. Raises CorruptDataError for a
+    broken file, TransientError where parsing processes are killed again and again.
     """
-    check_readable(row)
     if len(paths) != len(row.files):
         raise ConfigError(f"source {row.source_id}: {len(paths)} paths for {len(row.files)} files of its ledger row")
-    extractor = extractor_identity(row)
+    pages = page_extractor(extract, layout.root)
+    extractor = extractor_identity(row, pages)
     with _locked(layout.raw_sets(row.source_id)) as folder:
         place = _place(folder, row, extractor)
         if place.exists():
@@ -80,7 +93,7 @@ def make_raw_set(
         temporary = folder / f".{place.name}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         try:
-            _write(temporary, row, paths, extractor, progress)
+            _write(temporary, row, paths, extractor, pages.prepare, workers, progress)
             temporary.rename(place)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -88,27 +101,36 @@ def make_raw_set(
         return raw_set.open_set(place)
 
 
-def fetch_raw_set(layout: Layout, row: LedgerRow, fetcher: Fetcher, *, progress: Progress | None = None) -> RawSet:
+def fetch_raw_set(
+    layout: Layout,
+    row: LedgerRow,
+    fetcher: "Fetcher",
+    *,
+    extract: ExtractorRules = _DEFAULT_EXTRACTOR,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> RawSet:
     """The raw set of `row`, its files fetched and verified first where the set is not there yet."""
-    check_readable(row)
-    if found := _existing(layout, row):
+    if found := _existing(layout, row, extract):
         return found
     wanted = [
         Wanted(file.url, file.sha256, file.num_bytes, ledger.resolve_local(layout.ledger, file.url))
         for file in row.files
     ]
-    return make_raw_set(layout, row, fetcher.fetch_all(wanted), progress=progress)
+    paths = fetcher.fetch_all(wanted)
+    return make_raw_set(layout, row, paths, extract=extract, workers=workers, progress=progress)
 
 
-def find_raw_set(layout: Layout, row: LedgerRow) -> RawSet:
-    """The raw set of `row`. Raises ConfigError when it was not made yet."""
-    if found := _existing(layout, row):
+def find_raw_set(layout: Layout, row: LedgerRow, extract: ExtractorRules = _DEFAULT_EXTRACTOR) -> RawSet:
+    """The raw set of `row` under the version's extractor. Raises ConfigError when it was not made yet."""
+    if found := _existing(layout, row, extract):
         return found
     raise ConfigError(f"raw_fetch of source {row.source_id} is not materialized; materialize raw_fetch first")
 
 
-def _existing(layout: Layout, row: LedgerRow) -> RawSet | None:
-    place = _place(layout.raw_sets(row.source_id), row, extractor_identity(row))
+def _existing(layout: Layout, row: LedgerRow, extract: ExtractorRules) -> RawSet | None:
+    identity = extractor_identity(row, page_extractor(extract, layout.root))
+    place = _place(layout.raw_sets(row.source_id), row, identity)
     return raw_set.open_set(place) if place.exists() else None
 
 
@@ -117,47 +139,51 @@ def _write(
     row: LedgerRow,
     paths: Sequence[Path],
     extractor: dict[str, Any],
+    prepare: Prepare,
+    workers: int,
     progress: Progress | None,
 ) -> None:
     writer = RawSetWriter(folder, row.source_id, row.digest, extractor)
     retrieved = f"{row.retrieved}T00:00:00Z"
     records = documents = 0
-    for i, (path, file) in enumerate(zip(paths, row.files, strict=True)):
-        tally = Tally()
-        for record in read_file(path, file.url, row, LIMITS, tally):
-            reason = _add(writer, record, row, retrieved) if isinstance(record, Record) else record.reason
-            if reason is None:
-                documents += 1
-            else:
-                writer.add_reject(_without_surrogates(record.url), record.position, reason)
-            records += 1
-            if progress and records % _REPORT_EVERY == 0:
-                progress(i, len(paths), documents)
-        writer.end_file(file.url, file.sha256, file.num_bytes, tally.decompressed_bytes)
-        if progress:
-            progress(i + 1, len(paths), documents)
+    with parsing_guard(workers) as guard:
+        for i, (path, file) in enumerate(zip(paths, row.files, strict=True)):
+            tally = Tally()
+            for record, extracted in extracted_records(read_file(path, file.url, row, LIMITS, tally), guard, prepare):
+                reason = extracted.reason
+                if reason is None and isinstance(record, Record):
+                    reason = _add(writer, record, extracted.text, row, retrieved)
+                if reason is None:
+                    documents += 1
+                else:
+                    writer.add_reject(_without_surrogates(record.url), record.position, reason)
+                records += 1
+                if progress and records % _REPORT_EVERY == 0:
+                    progress(i, len(paths), documents)
+            _hold_unchanged(path, file)
+            writer.end_file(file.url, file.sha256, file.num_bytes, tally.decompressed_bytes)
+            if progress:
+                progress(i + 1, len(paths), documents)
     writer.finish()
 
 
-def _add(writer: RawSetWriter, record: Record, row: LedgerRow, retrieved: str) -> str | None:
-    """Write the record's document; the reason where there is none."""
-    extracted = _extracted(record)
-    if extracted.reason:
-        return extracted.reason
+def _hold_unchanged(path: Path, file: LedgerFile) -> None:
+    """Files are verified before the first record is read, and a crawl is read for hours. So each is hashed again when
+    its records are used up: what was read is what was verified. Raises CorruptDataError.
+    """
+    if (found := durable.sha256_of(path)) != file.sha256:
+        raise CorruptDataError(
+            path, "sha256", file.sha256, found, "it changed while it was read: restore it and run again"
+        )
+
+
+def _add(writer: RawSetWriter, record: Record, text: str, row: LedgerRow, retrieved: str) -> RejectReason | None:
+    """Write the record's document; the reason where there can be none."""
     try:
-        writer.add_document(record.url, record.crawl_date or retrieved, row.license_spdx, extracted.text)
+        writer.add_document(record.url, record.crawl_date or retrieved, row.license_spdx, text)
     except UnicodeEncodeError:
         return RejectReason.LONE_SURROGATE
     return None
-
-
-def _extracted(record: Record) -> Extracted:
-    """The one place where a page meets the extractor."""
-    if isinstance(record.content, str):
-        return Extracted(record.content)
-    if record.is_html:
-        return extract_text.extract(record.content, record.content_type)
-    return extract_text.extract_plain(record.content, record.content_type)
 
 
 def _without_surrogates(url: str) -> str:
@@ -183,5 +209,6 @@ def _locked(folder: Path) -> Iterator[Path]:
     """One maker a source at a time; a second one waits."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with durable.naming(folder / ".lock"):
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder

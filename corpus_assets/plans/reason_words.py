@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from formats.reasons import RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
+from formats.model_rules import EVERY_LANGUAGE
+from formats.reasons import MODEL_RULES, RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
 
 MILLION = 1_000_000
 _SIGNAL_WORDS = {
@@ -13,12 +14,17 @@ _SIGNAL_WORDS = {
     "lang": "language",
     "lang_score": "language score",
     "mean_word_chars": "characters a word",
+    "ppl": "perplexity of a word",
 }
 NO_RULE = {
     Reason.KEPT.value: "kept",
+    Reason.OPT_OUT.value: "its site asked to be left out",
+    Reason.BLOCKED_SITE.value: "its site is on a block list",
+    Reason.TOO_MANY_LISTED_WORDS.value: "too many of its words are on a word list of its language",
     Reason.EXACT_DUPLICATE.value: "the same text, but for case and white space, as a document that stays",
     Reason.NEAR_DUPLICATE.value: "nearly the same text as a document that stays",
     Reason.CONTAMINATED.value: "shares words with a protected item of an eval set",
+    Reason.OVER_DOMAIN_CAP.value: "its registered domain has as much as the version takes",
     Reason.TRAIN_NEAR_VAL.value: "nearly the same text as a document of the val split",
 }
 
@@ -52,25 +58,49 @@ def asked(rule: Rule) -> str:
     return f"{signal_words(rule)} at {'least' if rule.bound == 'min' else 'most'}"
 
 
-def limit_words(rule: Rule, rules: Mapping[str, Any]) -> str | None:
-    """The rule's limit for a source; None where it does not apply. `rules` are those of the source."""
+def limit_words(rule: Rule, rules: Mapping[str, Any], lang: str | None = None) -> str | None:
+    """The rule's limit for a source; None where it does not apply. `rules` are those of the source. Rules of models may
+    have another limit for each language: that of `lang`, or all of them.
+    """
+    if rule in MODEL_RULES:
+        limits = rules.get("limits", {}).get(rule.reason, {})
+        mine = {one: limit for one, limit in limits.items() if lang is None or one in (lang, EVERY_LANGUAGE)}
+        words = [_of_language(one, number(limit, rule.scale), lang) for one, limit in sorted(mine.items())]
+        return ", ".join(words) or None
     limit = rules["thresholds"].get(rule.reason)
     if limit is None:
         return None
     return ", ".join(rules["lang_allow"]) if rule.bound == "allow" else number(limit, rule.scale)
 
 
+def _of_language(language: str, limit: str, asked_for: str | None) -> str:
+    return limit if language == EVERY_LANGUAGE or asked_for else f"{limit} ({language})"
+
+
 def failed_rules(row: Mapping[str, Any], rules: Mapping[str, Any]) -> list[FailedRule]:
     """Every filter rule that an evidence row failed, the verdict's first; `rules` are those of its source."""
-    failed = [rule for rule in RULES if row["rules_failed"] & RULE_BIT[rule.reason]]
+    failed = [rule for rule in (*RULES, *MODEL_RULES) if row["rules_failed"] & RULE_BIT[rule.reason]]
     failed.sort(key=lambda rule: rule.reason != row["verdict"])
     return [FailedRule(rule.reason, rule.filter, _measured(rule, row, rules)) for rule in failed]
+
+
+def passed_filters(row: Mapping[str, Any], rules: Mapping[str, Any]) -> list[str]:
+    """The filters, in their order, of which at least one rule applied to an evidence row and none failed."""
+    bits = {
+        name: sum(RULE_BIT[rule.reason] for rule in RULES if rule.filter == name and rule.reason in rules["thresholds"])
+        for name in rules["filters"]
+    }
+    for name in rules.get("model_filters", ()):
+        bits[name] = sum(RULE_BIT[rule.reason] for rule in MODEL_RULES if rule.filter == name)
+    failed, skipped = row["rules_failed"], row["rules_not_applied"]
+    return [name for name, mine in bits.items() if not mine & failed and mine & ~skipped]
 
 
 def _measured(rule: Rule, row: Mapping[str, Any], rules: Mapping[str, Any]) -> str:
     value = row[rule.signal]
     found = value if rule.bound == "allow" else number(value, rule.scale)
-    expected = f"{asked(rule).removeprefix(f'{signal_words(rule)} ')} {limit_words(rule, rules)}"
+    limit = limit_words(rule, rules, row["lang"])
+    expected = f"{asked(rule).removeprefix(f'{signal_words(rule)} ')} {limit}"
     return f"{signal_words(rule)} is {found}, expected {expected} (filter {rule.filter}, profile {rules['profile']})"
 
 

@@ -39,5 +39,5 @@ def _findings(folder: Path, build: Build, pairs: list[Pair], evidence: Evidence)
     yield "version_conserved", audit.documents_add_up(corpus_manifest.read(folder), verdicts, raw)
     licences = {pair.row.source_id: pair.row.license_spdx for pair in pairs}
     yield "rows_match_ledger", audit.licences_of_rows(folder, licences)
-    index, _ = build_index(build.layout, pairs[0].config.decontaminate)
+    index, _ = build_index(build.layout, pairs[0].config)
     yield "no_contamination", audit_text.protected_items(folder, index)

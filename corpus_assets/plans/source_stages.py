@@ -1,24 +1,35 @@
 """The stages of one source in one version: documents, signals, verdicts, signatures. All keep the raw set's parts:
 shard i holds the documents of raw part i, in the order of k.
+
+Where a config has models, what is counted decides first (`counted_signals`, `counted_verdicts`: the same outputs as
+without models); models are asked about what stays, and decide on it.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from corpus_assets.plans import pinned_models
 from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
+from corpus_assets.plans.site_rules import site_matches
+from corpus_assets.plans.word_rules import word_counts
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import (
+    count_listed_words,
     exact_duplicates,
     filter_documents,
+    judge_by_models,
+    measure_by_models,
     measure_documents,
     normalize_documents,
     sign_documents,
+    site_verdicts,
     sorted_rows,
     survivors,
 )
 from formats.dataset import Dataset
-from formats.stage_tables import DOCUMENTS, SIGNALS, SIGNATURES, VERDICTS
+from formats.stage_tables import DOCUMENTS, SIGNALS, SIGNALS_BY_MODELS, SIGNATURES, SITE_MATCHES, VERDICTS
 from resources.engines.contract import Dest, Task
 
 _STAGES = "corpus_assets.stages"
@@ -27,7 +38,7 @@ _STAGES = "corpus_assets.stages"
 @once_a_build
 def documents(build: Build, pair: Pair) -> Output:
     """DOCUMENTS: the normalized text of every raw document."""
-    raw = raw_sets.find_raw_set(build.layout, pair.row).as_dataset()
+    raw = raw_sets.find_raw_set(build.layout, pair.row, pair.config.extract).as_dataset()
     ident = identity(
         "documents",
         normalize_documents.CODE_VERSION,
@@ -48,8 +59,8 @@ def documents(build: Build, pair: Pair) -> Output:
 
 
 @once_a_build
-def signals(build: Build, pair: Pair) -> Output:
-    """SIGNALS: what is measured about each document, once."""
+def counted_signals(build: Build, pair: Pair) -> Output:
+    """SIGNALS: what is measured about each document without models, once."""
     source = documents(build, pair).open()
     settings = {"second_voice": pair.config.lang.second_voice}
     ident = identity(
@@ -77,31 +88,126 @@ def filter_settings(pair: Pair) -> dict[str, Any]:
     }
 
 
+def all_rules(pair: Pair) -> dict[str, Any]:
+    """`filter_settings`, and the limits of models where the config has any."""
+    if not pair.config.model_filters:
+        return filter_settings(pair)
+    by_models = {"model_filters": list(pair.config.model_filters), "limits": pair.config.model_limits(pair.row.profile)}
+    return filter_settings(pair) | by_models
+
+
 @once_a_build
-def verdicts(build: Build, pair: Pair) -> Output:
+def counted_verdicts(build: Build, pair: Pair) -> Output:
     """VERDICTS from signals and thresholds; touches no text. The first of equal texts of the source stays."""
-    source = signals(build, pair).open()
+    source = counted_signals(build, pair).open()
     settings = filter_settings(pair)
+    listed, worded = listed_documents(build, pair), listed_words(build, pair)
+    sites, more = ((listed.make(),), f".{site_verdicts.CODE_VERSION}") if listed else ((), "")
+    words = (worded.make(),) if worded else ()
+    if words:
+        more += f".{count_listed_words.CODE_VERSION}"
     ident = identity(
         "filtered_docs",
-        f"{filter_documents.CODE_VERSION}.{exact_duplicates.CODE_VERSION}.{sorted_rows.CODE_VERSION}",
+        f"{filter_documents.CODE_VERSION}.{exact_duplicates.CODE_VERSION}.{sorted_rows.CODE_VERSION}{more}",
         settings=settings,
-        inputs={"doc_signals": source.digest},
+        inputs={"doc_signals": source.digest}
+        | ({"site_matches": sites[0].digest} if sites else {})
+        | ({"listed_words": words[0].digest} if words else {}),
         libraries=filter_documents.LIBRARIES,
     )
 
     def make(folder: Path) -> Dataset:
-        duplicates = _source_duplicates(build, source, folder)
-        task = Task(f"{_STAGES}.filter_documents:filter_documents", settings)
-        return build.engine.map_batches(source, task, Dest(folder, VERDICTS), sides=(duplicates,))
+        duplicates = _source_duplicates(build, source, sites, folder)
+        fn = "site_verdicts:filter_sites_first" if sites else "filter_documents:filter_documents"
+        sides = (duplicates, *sites)
+        if words:
+            fn = "count_listed_words:filter_words_last"
+            sides = (duplicates, *(sites or (Dataset(SITE_MATCHES, ()),)), *words)
+        return build.engine.map_batches(source, Task(f"{_STAGES}.{fn}", settings), Dest(folder, VERDICTS), sides=sides)
 
     return Output(build.layout, ident, VERDICTS, make, str(pair))
 
 
-def _source_duplicates(build: Build, source: Dataset, folder: Path) -> Dataset:
-    """Documents of one source whose text came before, cut like the source's shards."""
+def measuring(build: Build, pair: Pair) -> Iterator[Output]:
+    """All that `signals` stands on, and it, in their order; each has to be made before the next is asked for."""
+    yield documents(build, pair)
+    yield counted_signals(build, pair)
+    if pair.config.model_filters:
+        yield counted_verdicts(build, pair)
+        yield signals(build, pair)
+
+
+@once_a_build
+def signals(build: Build, pair: Pair) -> Output:
+    """All that is measured about each document: SIGNALS, or where the config has models, SIGNALS_BY_MODELS."""
+    if not pair.config.model_filters:
+        return counted_signals(build, pair)
+    texts, counted = documents(build, pair).open(), counted_signals(build, pair).open()
+    gate = counted_verdicts(build, pair).open()
+    models = pinned_models.of_profile(pair.config, pair.row.profile)
+    ident = identity(
+        "model_signals",
+        measure_by_models.CODE_VERSION,
+        settings=models.settings,
+        inputs={
+            "documents": texts.digest,
+            "doc_signals": counted.digest,
+            "filtered_docs": gate.digest,
+            **models.digests,
+        },
+        libraries=(*measure_by_models.LIBRARIES, *models.libraries),
+    )
+
+    def make(folder: Path) -> Dataset:
+        pinned_models.hold_to_digests(build.layout, pair.config)
+        task = Task(f"{_STAGES}.measure_by_models:measure_by_models", models.as_arguments(build.layout))
+        sides = (counted, gate.select("k", "verdict"))
+        return build.engine.map_batches(texts.select("k", "text"), task, Dest(folder, SIGNALS_BY_MODELS), sides=sides)
+
+    return Output(build.layout, ident, SIGNALS_BY_MODELS, make, str(pair))
+
+
+@once_a_build
+def verdicts(build: Build, pair: Pair) -> Output:
+    """VERDICTS by all rules: those of models over what the others keep. A new limit asks no model again."""
+    if not pair.config.model_filters:
+        return counted_verdicts(build, pair)
+    gate, measured = counted_verdicts(build, pair).open(), signals(build, pair).open()
+    settings = {"limits": pair.config.model_limits(pair.row.profile)}
+    ident = identity(
+        "model_verdicts",
+        judge_by_models.CODE_VERSION,
+        settings=settings,
+        inputs={"filtered_docs": gate.digest, "model_signals": measured.digest},
+        libraries=judge_by_models.LIBRARIES,
+    )
+
+    def make(folder: Path) -> Dataset:
+        task = Task(f"{_STAGES}.judge_by_models:judge_by_models", settings)
+        sides = (measured.select("k", "lang", "quality", "ppl"),)
+        return build.engine.map_batches(gate, task, Dest(folder, VERDICTS), sides=sides)
+
+    return Output(build.layout, ident, VERDICTS, make, str(pair))
+
+
+@once_a_build
+def listed_documents(build: Build, pair: Pair) -> Output | None:
+    """SITE_MATCHES of one source; None where the version has no site lists."""
+    return site_matches(build, pair, documents(build, pair).open()) if pair.config.sites.configured else None
+
+
+@once_a_build
+def listed_words(build: Build, pair: Pair) -> Output | None:
+    """LISTED_WORDS of one source; None where the version has no word lists."""
+    if not pair.config.words.lists:
+        return None
+    return word_counts(build, pair, documents(build, pair).open(), counted_signals(build, pair).open())
+
+
+def _source_duplicates(build: Build, source: Dataset, sites: tuple[Dataset, ...], folder: Path) -> Dataset:
+    """Documents of one source whose text came before, cut like the source's shards; those in `sites` left out."""
     task = Task(
-        f"{_STAGES}.exact_duplicates:digest_rows",
+        f"{_STAGES}.site_verdicts:digest_rows_elsewhere" if sites else f"{_STAGES}.exact_duplicates:digest_rows",
         {"num_buckets": buckets_for(source.rows)},
         {shard.id: {"part": shard.id} for shard in source.shards},
     )
@@ -109,6 +215,7 @@ def _source_duplicates(build: Build, source: Dataset, folder: Path) -> Dataset:
         source.select("k", "crawl_date", "exact_digest"),
         task,
         Dest(folder / "digests", exact_duplicates.DIGEST_ROWS),
+        sides=sites,
     )
     found = build.engine.sort_reduce(
         rows,
@@ -131,7 +238,7 @@ def signatures(build: Build, pair: Pair) -> Output:
     """SIGNATURES of the documents still in."""
     source, verdict = documents(build, pair).open(), verdicts(build, pair).open()
     near = pair.config.dedup.near
-    settings = {"shingle": near.shingle, "seed": near.seed}
+    settings = {"shingle": near.shingle, "unit": near.shingle_unit, "seed": near.seed}
     ident = identity(
         "minhash_signatures",
         f"{sign_documents.CODE_VERSION}.{survivors.CODE_VERSION}",

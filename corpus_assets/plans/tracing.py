@@ -18,7 +18,8 @@ from corpus_assets.kernels.exact_text import normalize, text_digests
 from corpus_assets.plans import evidence_lookup
 from corpus_assets.plans.evidence_lookup import DocumentRows
 from corpus_assets.plans.published_version import PublishedVersion, open_published
-from corpus_assets.plans.reason_words import FailedRule, failed_rules, in_words
+from corpus_assets.plans.reason_words import FailedRule, failed_rules, in_words, passed_filters
+from corpus_assets.plans.tracing_sites import ListedSite, ListedWords, cap_words, listed_site, words_on_lists
 from formats import corpus_shard, evidence, raw_set
 from formats.dataset import Shard
 from formats.errors import CorruptDataError
@@ -138,6 +139,7 @@ class TracedDocument:
     verdict: str
     reason: str
     rules_failed: Sequence[FailedRule]
+    filters_passed: Sequence[str]
     n_chars: int
     n_words: int
     lang: str
@@ -147,6 +149,8 @@ class TracedDocument:
     keeper: Keeper | None
     cluster: Cluster | None
     contamination: Contamination | None
+    listed: ListedSite | None
+    listed_words: Sequence[ListedWords]
     raw: RawLine | None
     file: FetchedFile | None
     ledger: LedgerSource
@@ -230,17 +234,27 @@ class _Tracer:
         source, _, k = row["id"].partition(":")
         rules = version.counts["rules"][source]
         raw = self._raw_line(row)
+        listed = listed_site(version, row)
+        reason = in_words(row, rules, version.manifest["dedup"]["jaccard_threshold"])
+        wordy = words_on_lists(version, row)
+        if row["verdict"] == Reason.TOO_MANY_LISTED_WORDS:
+            reason = wordy[0].words
+        if row["verdict"] == Reason.OVER_DOMAIN_CAP:
+            reason = f"{reason}: {cap_words(version, row)}"
         return TracedDocument(
             version=str(version.key),
             **{name: row[name] for name in ("id", "doc_id", "url", "verdict", "n_chars", "n_words", "lang")},
-            reason=in_words(row, rules, version.manifest["dedup"]["jaccard_threshold"]),
+            reason=f"{reason}: {listed.words}" if listed else reason,
             rules_failed=failed_rules(row, rules),
+            filters_passed=passed_filters(row, rules),
             lang_score=None if row["lang_score"] is None else row["lang_score"] / 1000,
             pii=None if row["pii_email"] is None else {kind: row[f"pii_{kind}"] for kind in PII_KINDS},
             published=self._shard_row(row) if row["verdict"] == Reason.KEPT else None,
             keeper=self._keeper(row),
             cluster=self._cluster(row["cluster"]),
             contamination=_contamination(row, raw),
+            listed=listed,
+            listed_words=wordy,
             raw=raw,
             file=self._file(source, int(k), "documents"),
             ledger=self._ledger(source),

@@ -83,16 +83,26 @@ def of_source(layout: Layout, source: str, keys: Iterable[VersionKey]) -> Holdin
 
 def of_domain_name(layout: Layout, domain: str, keys: Iterable[VersionKey]) -> Holdings:
     """What each version holds of http(s) URLs whose host is `domain` or below it. Raises ConfigError for no host."""
-    if not domain.strip(".") or any(c in domain for c in "/:@ ?#"):
-        raise ConfigError(f"{domain!r} is no domain; write a host such as example.org, or use --prefix for a URL")
-    return _of_urls(layout, f"domain {domain}", of_domain(domain), keys)
+    return _of_urls(layout, f"domain {domain}", urls_of_domain(domain), keys)
 
 
 def of_prefix(layout: Layout, prefix: str, keys: Iterable[VersionKey]) -> Holdings:
-    """What each version holds of URLs that begin with `prefix`."""
+    """What each version holds of URLs that begin with `prefix`. Raises ConfigError for an empty one."""
+    return _of_urls(layout, f"URLs that begin with {prefix}", urls_of_prefix(prefix), keys)
+
+
+def urls_of_domain(domain: str) -> tuple[Mask, MayHold]:
+    """As `evidence_lookup.of_domain`, of what a person wrote. Raises ConfigError for no host."""
+    if not domain.strip(".") or any(c in domain for c in "/:@ ?#"):
+        raise ConfigError(f"{domain!r} is no domain; write a host such as example.org, or use --prefix for a URL")
+    return of_domain(domain)
+
+
+def urls_of_prefix(prefix: str) -> tuple[Mask, MayHold]:
+    """As `evidence_lookup.beginning_with`, of what a person wrote. Raises ConfigError for an empty prefix."""
     if not prefix:
         raise ConfigError("an empty prefix is that of every URL; write how the URLs begin")
-    return _of_urls(layout, f"URLs that begin with {prefix}", beginning_with(prefix), keys)
+    return beginning_with(prefix)
 
 
 def _of_urls(layout: Layout, asked: str, wanted: tuple[Mask, MayHold], keys: Iterable[VersionKey]) -> Holdings:

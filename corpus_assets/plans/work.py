@@ -8,6 +8,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import metadata
@@ -20,6 +21,9 @@ from formats import canonical, dataset, durable
 from formats.dataset import Dataset
 from formats.errors import ConfigError
 from formats.layout import Layout
+
+_may_make: ContextVar[bool] = ContextVar("_may_make", default=True)
+_asked_for: ContextVar[set[Path] | None] = ContextVar("_asked_for", default=None)
 
 
 @cache
@@ -86,6 +90,8 @@ class Output:
         metadata = {key.decode(): value.decode() for key, value in (self.schema.metadata or {}).items()}
         columns = {"schema": dataset.schema_as_json(self.schema), "metadata": metadata}
         object.__setattr__(self, "identity", replace(self.identity, columns=columns))
+        if (seen := _asked_for.get()) is not None:
+            seen.add(self.folder)
 
     @property
     def folder(self) -> Path:
@@ -106,15 +112,15 @@ class Output:
         return dataset.open_folder(self.folder, self.schema)
 
     def make(self) -> Dataset:
-        """The output as stored, or made now and published whole by one rename.
+        """The output as stored, or made now and published whole by one rename. Within `nothing_is_made`: `open`.
 
         The maker writes below the folder it is given; what its result does not name is removed before publication.
         What killed makers of the stage left behind is removed first.
         """
-        if self.folder.exists():
+        if self.folder.exists() or not _may_make.get():
             return self.open()
         gate = self.layout.work("locks", self.identity.stage)
-        with _being_made(self.folder, gate) as temporary:
+        with being_made(self.folder, gate) as temporary:
             made = self.maker(temporary)
             _keep_only(temporary, made)
             dataset.write_manifest(temporary, made, self.identity.as_json())
@@ -128,7 +134,30 @@ class Output:
 
 
 @contextmanager
-def _being_made(out: Path, gate: Path) -> Iterator[Path]:
+def nothing_is_made() -> Iterator[None]:
+    """For who only looks: some plans make a small output before they can say what theirs is made of. Within this, what
+    is not there is told as `Output.open` tells it.
+    """
+    token = _may_make.set(False)
+    try:
+        yield
+    finally:
+        _may_make.reset(token)
+
+
+@contextmanager
+def folders_asked_for() -> Iterator[set[Path]]:
+    """The folders of all outputs that plans speak of meanwhile, those on the way included."""
+    seen: set[Path] = set()
+    token = _asked_for.set(seen)
+    try:
+        yield seen
+    finally:
+        _asked_for.reset(token)
+
+
+@contextmanager
+def being_made(out: Path, gate: Path) -> Iterator[Path]:
     """A temporary folder beside `out`, locked while it is in use and removed at the end, if it is still there."""
     temporary = out.with_name(f"{out.name}.{secrets.token_hex(4)}.tmp")
     with ExitStack() as held:
@@ -139,6 +168,11 @@ def _being_made(out: Path, gate: Path) -> Iterator[Path]:
             held.callback(shutil.rmtree, temporary, ignore_errors=True)
             temporary.mkdir()
         yield temporary
+
+
+def being_made_now(out: Path) -> bool:
+    """Whether a living process works on what will be `out`."""
+    return any(durable.is_held(_lock_of(folder)) for folder in out.parent.glob(f"{out.name}.*.tmp"))
 
 
 def _lock_of(temporary: Path) -> Path:

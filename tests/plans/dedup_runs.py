@@ -55,10 +55,10 @@ def run(
     """Build `sources` below `root` with no filter rule; `near` are further settings of dedup.near. `verify` reads it
     all back as `corpus verify` does, which takes longer than the build.
     """
-    layout = _write_inputs(root, list(sources), rules, {**EVERY_PAIR, **near})
+    layout = write_inputs(root, list(sources), rules, {**EVERY_PAIR, **near})
     engine = engine or LocalEngine(scratch=root / "scratch", workers=1, memory_bytes=MEMORY_BYTES, processes=False)
     with mock.patch.object(raw_set, "PART_BYTES", part_bytes), mock.patch("os.fsync"):  # nobody pulls the plug here
-        notes = _build(Build(layout, engine))
+        notes = build(Build(layout, engine), V1)
     if verify:
         report = verify_version(layout, V1)
         assert report.ok, [problem for check in report.checks for problem in check.problems]
@@ -75,11 +75,12 @@ def run(
     )
 
 
-def _build(build: Build) -> dict[str, int]:
+def build(build: Build, key: VersionKey) -> dict[str, int]:
+    """Every stage of a version, then its publication; returns the notes of near_edges."""
     layout = build.layout
-    for pair in load_version(layout, V1).pairs:
+    for pair in load_version(layout, key).pairs:
         pin_row(layout, pair)
-    pairs = load_pairs(layout, V1)
+    pairs = load_pairs(layout, key)
     for pair in pairs:
         make_raw_set(layout, pair.row, [layout.corpus / file.url for file in pair.row.files])
         for stage in (documents, signals, verdicts, signatures):
@@ -93,7 +94,8 @@ def _build(build: Build) -> dict[str, int]:
     return dict(notes)
 
 
-def _write_inputs(root: Path, sources: list[Source], rules: Rules, near: dict[str, Any]) -> Layout:
+def write_inputs(root: Path, sources: list[Source], rules: Rules, near: dict[str, Any]) -> Layout:
+    """Ledger, files, and the config of V1 over all sources."""
     layout = Layout(root)
     layout.corpus.mkdir(parents=True)
     for source in sources:
@@ -105,12 +107,19 @@ def _write_inputs(root: Path, sources: list[Source], rules: Rules, near: dict[st
         words = dict.fromkeys(("title", "license_evidence", "attribution", "bucket"), source.name)
         row = {"source_id": source.name, "source_rank": source.rank, "files": files, "fields": {"date": "date"}}
         ledger.append(layout.ledger, ledger.from_json({**common, **words, **row}))
+    write_config(layout, V1, [source.name for source in sources], rules, near)
+    return layout
+
+
+def write_config(layout: Layout, key: VersionKey, sources: list[str], rules: Rules, near: dict[str, Any]) -> None:
+    """The config of a version of these sources, which the ledger has already."""
+    root = layout.root
     leaks = _write(root / "leaks.jsonl", (json.dumps({"text": leak}) + "\n" for leak in rules.leaks))
     leaks = {"name": "leaks", "path": "leaks.jsonl", "sha256": leaks["sha256"], "format": "jsonl", "fields": ["text"]}
     config = {
-        "dataset": V1.dataset,
-        "version": V1.version,
-        "sources": [source.name for source in sources],
+        "dataset": key.dataset,
+        "version": key.version,
+        "sources": sources,
         "licenses": {"allow": ["CC0-1.0"]},
         "shard_rows": 7,
         "val_permille": rules.val_permille,
@@ -125,9 +134,8 @@ def _write_inputs(root: Path, sources: list[Source], rules: Rules, near: dict[st
         },
         "decontaminate": {"eval_sets": [leaks] if rules.leaks else []},
     }
-    layout.config(V1).parent.mkdir(parents=True)
-    layout.config(V1).write_text(json.dumps(config))
-    return layout
+    layout.config(key).parent.mkdir(parents=True, exist_ok=True)
+    layout.config(key).write_text(json.dumps(config))
 
 
 def _write(path: Path, lines: Iterable[str]) -> dict[str, Any]:

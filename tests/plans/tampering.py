@@ -15,6 +15,7 @@ from formats import corpus_manifest, corpus_shard, dataset, durable, evidence
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.engines.local import LocalEngine
+from tests.formats import evidence_rows
 
 Rows = list[dict[str, Any]]
 
@@ -24,7 +25,8 @@ def a_build(layout: Layout) -> Build:
 
 
 def republish(layout: Layout, key: VersionKey, change: Callable[[Rows], None]) -> None:
-    """Let `change` edit the published rows in place (their number stays), then write shards, manifest and lock anew.
+    """Let `change` edit the published rows in place (their number stays), then write shards, manifest and lock anew,
+    and the bytes of the shards into the evidence.
 
     What hangs on the text (n_chars, sha256) is that of the text; the split stays as it is.
     """
@@ -37,15 +39,18 @@ def republish(layout: Layout, key: VersionKey, change: Callable[[Rows], None]) -
     change(rows)
     for row in rows:
         row |= {"n_chars": len(row["text"]), "sha256": hashlib.sha256(row["text"].encode()).digest()}
+    num_bytes = 0
     for i, (name, entry) in enumerate(zip(names, manifest["shards"], strict=True)):
         mine, rows = rows[: entry["rows"]], rows[entry["rows"] :]
         batch = pa.RecordBatch.from_pylist(mine, corpus_shard.SCHEMA)
-        path = out / name
-        entry["sha256"] = corpus_shard.write_shard(
-            i, path, [batch], corpus_shard.SCHEMA, row_group_bytes=1 << 20
-        ).sha256
+        shard = corpus_shard.write_shard(i, out / name, [batch], corpus_shard.SCHEMA, row_group_bytes=1 << 20)
+        entry["sha256"] = shard.sha256
+        num_bytes += shard.num_bytes
     corpus_manifest.write(out, manifest)
     durable.write_lock(layout.lock(key), out / corpus_manifest.NAME_ON_DISK)
+    counts = durable.json_of(layout.evidence(key) / evidence.COUNTS)
+    evidence_rows.write_json(layout.evidence(key), evidence.COUNTS, {**counts, "shard_bytes": num_bytes})
+    evidence_rows.seal_as_it_lies(layout.evidence(key))
 
 
 def edit_manifest(layout: Layout, key: VersionKey, change: Callable[[dict[str, Any]], None]) -> None:
@@ -65,7 +70,7 @@ def edit_evidence(layout: Layout, key: VersionKey, name: str, change: Callable[[
     for file in files:
         (folder / file).unlink()
     dataset.write_shard(0, folder / files[0], table.to_batches(), evidence.SCHEMAS[name], row_group_bytes=1 << 20)
-    evidence.seal(folder)
+    evidence_rows.seal_as_it_lies(folder)
 
 
 def drop_rows(output: Output, keep: Callable[[pa.Table], np.ndarray]) -> None:

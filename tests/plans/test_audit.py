@@ -1,6 +1,7 @@
 """The audits on the tiny corpus: all pass, and each finds what breaks its promise, in words."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,6 +56,7 @@ def of_pair(layout: Layout, key: PairKey) -> dict[str, Finding]:
         **{rule: audit.ledger_rule(layout, key, rule) for rule in ROW_CHECKS},
         "unchanged_in_ledger": audit.unchanged_in_ledger(layout, key),
         "records_accounted_for": audit.records_accounted_for(layout, pair),
+        "few_records_damaged": audit.few_records_damaged(layout, pair),
         "documents_conserved": audit.documents_conserved(build, pair),
         "retention": audit.retention(build, pair),
         "survivors_conserved": audit.survivors_conserved(build, load_pairs(layout, key.version), pair),
@@ -256,3 +258,13 @@ def test_the_version_before_is_the_last_smaller_one_by_number(
         lock.write_text("0" * 64 + "\n")
     found = audit._version_before(layout, VersionKey("tiny", "v10"))
     assert found == (VersionKey("tiny", before) if before else None)
+
+
+@pytest.mark.parametrize(("limit", "passed"), [(0.09, False), (0.1, True), (0, False), (1, True)])
+def test_a_source_of_many_damaged_records_raises_the_alarm_and_says_what_they_are(layout, limit, passed) -> None:
+    pair = load_pair(layout, PairKey("tales", V1))
+    version = replace(pair.version, config=replace(pair.config, max_damaged_ratio=limit))
+    finding = audit.few_records_damaged(layout, replace(pair, version=version))
+    assert finding.passed is passed
+    assert finding.words.startswith("1 of 11 records are damaged")
+    assert "1 broken_json" in finding.words

@@ -7,6 +7,7 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -21,18 +22,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus_assets.commands.verify import verify_version
-from corpus_assets.plans import datasheet_figures, for_people
+from corpus_assets.plans import (
+    datasheet_drops,
+    datasheet_figures,
+    datasheet_hosts,
+    datasheet_page,
+    datasheet_pictures,
+    for_people,
+)
 from corpus_assets.plans.datasheet import write_datasheet
 from corpus_assets.plans.datasheet_bins import Histogram, edge_words, for_rule, log_edges
-from corpus_assets.plans.datasheet_figures import HostCounts, measure
+from corpus_assets.plans.datasheet_figures import measure
+from corpus_assets.plans.datasheet_hosts import HostCounts
 from corpus_assets.plans.datasheet_words import license_parts
 from corpus_assets.plans.published_version import open_published
-from formats import durable, evidence
+from formats import corpus_manifest, durable, evidence
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from formats.reasons import RULE_BIT, RULES
 from tests import faults
+from tests.formats import evidence_rows
 from tests.plans import tiny_corpus
 from tests.plans.tiny_corpus import V1, V2
 
@@ -82,6 +92,8 @@ def test_figures_are_those_of_a_slow_count_of_the_evidence(layout, key):
     hosts = Counter(urlsplit(row["url"]).hostname for row in kept if row["url"].startswith("http"))
     assert figures.hosts.counts == hosts
     assert figures.hosts.elsewhere == len(kept) - hosts.total()
+    for host, chars in figures.hosts.top_by_chars(99):
+        assert chars == sum(row["n_chars"] for row in kept if urlsplit(row["url"]).hostname == host)
     edges, counts = figures.lengths.trimmed()
     assert counts == [sum(low <= row["n_chars"] < high for row in kept) for low, high in pairwise(edges)]
     for licence, documents, chars in figures.licenses():
@@ -112,7 +124,7 @@ def test_the_funnel_loses_each_document_at_one_step_and_ends_at_what_is_publishe
 
 def test_a_signal_is_counted_where_its_rule_applies_and_cut_where_it_decides(layout):
     figures, rows = measure(open_published(layout, V1)), evidence_of(layout, V1)
-    assert len(figures.signals) == datasheet_figures.NUM_SIGNALS
+    assert len(figures.signals) == datasheet_figures.MAX_SIGNALS
     assert {"too_few_words", "too_short"} <= {one.rule.reason for one in figures.signals}
     for one in figures.signals:
         bit = RULE_BIT[one.rule.reason]
@@ -151,15 +163,21 @@ def test_every_rule_has_bins_that_end_at_its_limit(rule, limit):
 
 
 def test_hosts_that_were_pruned_are_off_by_at_most_what_is_said(monkeypatch):
-    monkeypatch.setattr(datasheet_figures, "MAX_HOSTS", 3)
+    monkeypatch.setattr(datasheet_hosts, "MAX_HOSTS", 3)
     urls = [f"https://h{i * i % 11}.example/{i}" for i in range(200)] + ["https://big.example/"] * 50
     found, exact = HostCounts(), Counter(urlsplit(url).hostname for url in urls)
     for start in range(0, len(urls), 7):
-        found.add(pa.array(urls[start : start + 7], pa.large_string()))
+        batch = urls[start : start + 7]
+        found.add(pa.array(batch, pa.large_string()), pa.array([len(url) for url in batch], pa.int64()))
     assert len(found.counts) <= 6
     assert found.floor > 0
     assert all(0 <= exact[host] - n <= found.floor for host, n in found.counts.items())
     assert found.top(1)[0][0] == "big.example"
+    chars = Counter[str]()
+    for url in urls:
+        chars[urlsplit(url).hostname] += len(url)
+    assert found.floor_chars > 0
+    assert all(0 <= chars[host] - n <= found.floor_chars for host, n in found.chars.items())
 
 
 def test_the_page_shows_hostile_words_as_words(layout):
@@ -175,6 +193,67 @@ def test_the_page_shows_hostile_words_as_words(layout):
             assert value.removeprefix("#") in ids or value.startswith("https://")
     assert "onerror=alert" not in re.sub(r"\\.|&lt;", "", sheet.markdown.replace("\\<img src=x onerror=alert(1)", ""))
     assert "<img" not in sheet.markdown.replace("\\<img", "")
+
+
+def test_every_figure_that_people_ask_for_is_drawn(layout):
+    html = write_datasheet(layout, V1).html.read_text()
+    drawn = set(re.findall(r'aria-label="([^"]*)"', html))
+    assert drawn >= {
+        "published characters by source",
+        "published documents by licence",
+        "published characters by licence",
+        "published documents by language",
+        "from records to published documents",
+        "published documents by number of characters",
+        "clusters by number of documents",
+        "replacements in published documents",
+        "published documents by host",
+        "published characters by host",
+        "published documents by day of retrieval",
+    }
+    limits = measure(open_published(layout, V1)).signals
+    assert html.count('<line class="limit"') == len(limits) > datasheet_drops.NUM_SHOWN
+    assert html.count("<details>") == html.count("</details>") == 1
+
+
+def hundred_sources(figures: datasheet_figures.Figures, retrieved: list[str]) -> datasheet_figures.Figures:
+    one = figures.sources[0]
+    rows = [replace(one.row, source_id=f"s{i:03d}", retrieved=day) for i, day in enumerate(retrieved)]
+    sources = [replace(one, row=row, counts={**one.counts, "kept": 1, "chars": i}) for i, row in enumerate(rows)]
+    return replace(figures, sources=sources)
+
+
+def test_a_hundred_sources_are_drawn_as_the_largest_and_all_others(layout):
+    figures = hundred_sources(measure(open_published(layout, V1)), ["2026-11-30"] * 100)
+    picture = datasheet_pictures.source_shares(figures)
+    texts = [one.text for one in ElementTree.fromstring(picture.standalone()).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[1:5] == ["s099", "99", "s098", "98"]
+    assert texts[-2:] == ["85 others", f"{sum(range(85)):,}"]
+    assert picture.height < 500
+    assert datasheet_pictures.funnel(figures).height < 500
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "unit", "columns"),
+    [
+        ("2026-11-30", "2026-11-30", "day", 1),
+        ("2026-11-29", "2027-01-27", "day", 60),
+        ("2026-11-29", "2027-01-28", "month", 3),
+        ("2021-01-01", "2025-12-31", "month", 60),
+        ("2020-12-31", "2025-12-31", "year", 6),
+        ("1900-01-01", "2025-12-31", "year", 126),
+    ],
+)
+def test_dates_are_drawn_by_the_finest_unit_that_fits(layout, first, last, unit, columns):
+    figures = hundred_sources(measure(open_published(layout, V1)), [last, first, first])
+    picture = datasheet_pictures.dates(figures)
+    assert picture.title == f"published documents by {unit} of retrieval"
+    tips = re.findall(r"<title>(\S+) to (\S+): (\d+)</title>", picture.body)
+    assert [n for _, _, n in tips] == (["3"] if columns == 1 else ["2", "1"])
+    assert first.startswith(tips[0][0])
+    assert last.startswith(tips[-1][0])
+    bars = [float(x) for x in re.findall(r'<rect class="bar" x="([\d.]+)"', picture.body)]
+    assert round((bars[-1] - bars[0]) / (640 / columns)) == columns - 1
 
 
 def test_a_licence_links_to_its_text_and_an_own_one_to_nothing(layout):
@@ -262,12 +341,43 @@ def test_changed_evidence_gives_no_datasheet(layout, name):
     assert not (layout.evidence(V1) / evidence.DATASHEET_HTML).exists()
 
 
+def test_evidence_that_goes_missing_meanwhile_stays_in_the_seal(layout, monkeypatch):
+    def lose_and_render(figures):
+        (layout.evidence(V1) / "clusters.parquet").unlink()
+        return render(figures)
+
+    render = datasheet_page.render
+    monkeypatch.setattr(datasheet_page, "render", lose_and_render)
+    write_datasheet(layout, V1)
+    assert not verify_version(layout, V1).ok
+    with pytest.raises(CorruptDataError, match=r"clusters\.parquet: file is missing"):
+        next(evidence.read(layout.evidence(V1), "clusters"))
+
+
+def test_a_damaged_shard_changes_no_figure(layout):
+    """`corpus verify` and the next build see it; the page is of what was published."""
+    whole = write_datasheet(layout, V1).html.read_bytes()
+    path = next(layout.version(V1).glob("*.parquet"))
+    path.unlink()
+    path.mkdir()
+    assert write_datasheet(layout, V1).html.read_bytes() == whole
+
+
+def test_what_is_read_of_evidence_is_what_was_checked(layout, monkeypatch):
+    counts = layout.evidence(V1) / evidence.COUNTS
+    before = open_published(layout, V1)
+    faults.change_once_hashed(monkeypatch, counts, counts.read_bytes().replace(b"0", b"1"))
+    manifest = layout.version(V1) / corpus_manifest.NAME_ON_DISK
+    faults.change_once_hashed(monkeypatch, manifest, manifest.read_bytes().replace(b'"emails": ', b'"emails": 7'))
+    assert open_published(layout, V1) == before
+
+
 def test_counts_that_are_not_those_of_the_rows_are_refused(layout):
     path = layout.evidence(V1) / evidence.COUNTS
     counts = json.loads(path.read_bytes())
     counts["sources"]["web"]["verdicts"]["kept"] += 1
     durable.write_file(path, json.dumps(counts).encode())
-    evidence.seal(layout.evidence(V1), changed=[evidence.COUNTS])
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     with pytest.raises(CorruptDataError, match="verdicts"):
         write_datasheet(layout, V1)
 

@@ -1,16 +1,19 @@
 """Pictures: what is drawn is well-formed SVG of the numbers given, whatever the words are."""
 
 import base64
+import itertools
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus_assets import pictures as metadata
 from corpus_assets.plans import pictures
-from corpus_assets.plans.pictures import Limit, Picture, Step
+from corpus_assets.plans.datasheet_style import CSS as PAGE_CSS
+from corpus_assets.plans.pictures import BAR, DROP, KEPT, SERIES, WAS, Limit, Picture, Step
 
 SVG = "{http://www.w3.org/2000/svg}"
 words = st.text(max_size=60)
@@ -55,6 +58,13 @@ def test_funnels_are_well_formed_and_say_every_number(title, steps, name):
         assert took is None or f"−{took:,}" in said
 
 
+@pytest.mark.parametrize("half", [1, 82_162_773, 10**12])
+def test_numbers_behind_a_full_bar_have_room(half):
+    drawn = pictures.funnel("t", [Step("all", [2 * half]), Step("rule", [half], half)], ["s"])
+    (last,) = [e for e in parsed(drawn).iter(f"{SVG}text") if e.text == f"−{half:,}"]
+    assert float(last.get("x")) + 7.6 * len(last.text) <= drawn.width
+
+
 def test_what_a_step_took_is_seen_however_small():
     picture = pictures.funnel("t", [Step("all", [10**9]), Step("rule", [10**9 - 1], 1)], ["s"])
     assert widths(picture, "drop") == [2.0]
@@ -93,3 +103,54 @@ def test_metadata_is_markdown_of_the_picture():
     found = re.fullmatch(r"!\[\]\(data:image/svg\+xml;base64,(.+)\)", metadata.as_metadata(picture).md_str)
     assert found
     assert base64.b64decode(found[1]).decode() == picture.standalone()
+
+
+EYES = {
+    "all cones": np.eye(3),
+    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+"""What linear sRGB becomes: Machado, Oliveira and Fernandes 2009, severity 1."""
+XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
+
+
+def linear(color: str) -> np.ndarray:
+    channels = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* at D65."""
+    x, y, z = XYZ @ np.clip(rgb, 0, 1) / [0.95047, 1.0, 1.08883]
+    x, y, z = (np.cbrt(v) if v > 0.008856 else 7.787 * v + 16 / 116 for v in (x, y, z))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def in_dark(name: str) -> str:
+    dark = PAGE_CSS[PAGE_CSS.index("prefers-color-scheme:dark") :]
+    return re.search(rf"--{name}:(#[0-9a-f]{{6}})", dark)[1]
+
+
+@pytest.mark.parametrize("eyes", EYES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_that_meet_are_told_apart_by_all_eyes(eyes, scheme):
+    kept, drop, bar = (KEPT, DROP, BAR) if scheme == "light" else map(in_dark, ("kept", "drop", "bar"))
+    meet = [*itertools.combinations((*SERIES, drop), 2), *itertools.combinations((kept, drop, bar), 2), (WAS, bar)]
+    seen = {color: lab(np.array(EYES[eyes]) @ linear(color)) for pair in meet for color in pair}
+    worst = min((float(np.linalg.norm(seen[a] - seen[b])), a, b) for a, b in meet)
+    assert worst[0] > 15, worst
+
+
+def test_colours_of_bars_stand_out_from_both_grounds():
+    for ground, colors in (("#ffffff", (*SERIES, WAS, BAR, KEPT, DROP)), ("#14181f", (*SERIES, WAS, in_dark("bar")))):
+        for color in colors:
+            dark, bright = sorted(float(XYZ[1] @ linear(one)) for one in (color, ground))
+            assert (bright + 0.05) / (dark + 0.05) > 1.9, (color, ground)
+
+
+def test_a_page_in_the_light_has_the_colours_of_a_picture_that_stands_alone():
+    light = PAGE_CSS[: PAGE_CSS.index("prefers-color-scheme:dark")]
+    assert f"--bar:{BAR};--kept:{KEPT};--drop:{DROP};--drop-ink:{pictures.DROP_INK}" in light

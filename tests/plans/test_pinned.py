@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,42 @@ def test_a_pinned_file_that_is_no_json_is_named(tmp_path: Path) -> None:
     layout.pinned_row(WEB).write_text(json.dumps({"source_id": "web"})[:-3])
     with pytest.raises(CorruptDataError, match=r"web@tiny\.v1\.json"):
         load_pair(layout, WEB)
+
+
+def test_a_row_that_is_wrong_is_refused_with_the_ledger_in_the_words(tmp_path: Path) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    change_row(layout, kind=None, colour="red")
+    pin_row(layout, WEB)
+    with pytest.raises(ConfigError) as raised:
+        load_pair(layout, WEB)
+    lines = str(raised.value).splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith(f"{layout.ledger}: source web: field ") for line in lines)
+
+
+PINNED_DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "a letter of the title": lambda data: data.replace(b"The web", b"The wet"),
+    "a digit of the rank": lambda data: data.replace(b'"source_rank":3', b'"source_rank":1'),
+    "without its digest": lambda data: data.replace(b'"sha256":"', b'"sha257":"'),
+    "a list": lambda data: b"[" + data + b"]",
+    "half": lambda data: data[: len(data) // 2],
+    "empty": lambda _: b"",
+}
+
+
+@pytest.mark.parametrize("damage", PINNED_DAMAGE)
+def test_a_pinned_row_that_changed_since_is_no_other_row(tmp_path: Path, damage: str) -> None:
+    """It would give another raw set and another corpus, under a row that nobody wrote."""
+    layout = tiny.copy(tmp_path / "root")
+    path, whole = layout.pinned_row(WEB), layout.pinned_row(WEB).read_bytes()
+    path.write_bytes(PINNED_DAMAGE[damage](whole))
+    assert path.read_bytes() != whole
+    with pytest.raises(CorruptDataError, match="delete the file and materialize ledger_entry again") as raised:
+        load_pair(layout, WEB)
+    assert raised.value.path == str(path)
+    pin_row(layout, WEB)
+    assert path.read_bytes() == whole
+    assert load_pair(layout, WEB).row.source_id == "web"
 
 
 def test_a_version_without_config_says_how_to_write_one(tmp_path: Path) -> None:

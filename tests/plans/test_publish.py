@@ -1,7 +1,9 @@
 """Publication: whole or not at all, the same bytes again, and never other ones."""
 
+import errno
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from corpus_assets.plans.audit import manifest_hashes
 from corpus_assets.plans.pinned import load_pairs
 from corpus_assets.plans.publish import Published, publish
 from formats import corpus_manifest, corpus_shard, dataset, durable
-from formats.errors import CorruptDataError, PublishedError
+from formats import evidence as evidence_files
+from formats.errors import ConfigError, CorruptDataError, PublishedError
 from formats.layout import Layout
 from tests import faults
 from tests.assets import tiny
@@ -37,7 +40,7 @@ def published(layout: Layout) -> Published:
 def bytes_of(layout: Layout) -> dict[str, bytes]:
     """Shards, manifest, evidence and lock, byte for byte; the datasheet and its seal are another asset's."""
     folder = layout.version(V1).parent
-    others = ("datasheet.html", "DATASHEET.md", "_EVIDENCE.json", "created.json")
+    others = ("datasheet.html", "DATASHEET.md", "TRAINING_CONTENT.md", "_EVIDENCE.json", "created.json")
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in others)
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -112,6 +115,14 @@ def test_other_bytes_are_refused_whatever_is_left_of_the_published_version(layou
     assert "corpus config new <new> --from" in said
     assert bytes_of(layout) == before
     assert not list(layout.corpus.glob("tiny/*.tmp"))
+
+
+def test_a_config_that_changed_once_its_version_was_loaded_is_named(layout: Layout) -> None:
+    tiny.write_config(layout, shard_rows=7)
+    with pytest.raises(PublishedError) as raised:
+        published(layout)
+    assert f"{layout.config(V1)} is now " in str(raised.value)
+    assert f"put back {layout.evidence(V1) / 'config.yaml'} here" in str(raised.value)
 
 
 SHARD = corpus_shard.shard_name(1, 4)
@@ -258,6 +269,30 @@ def test_an_eval_set_that_changed_since_stops_publication_by_name(layout: Layout
     assert list(layout.version(V1).parent.iterdir()) == []
 
 
+CHANGED_CONFIGS: dict[str, Callable[[bytes], bytes]] = {
+    "another rule": lambda data: data.replace(b'"shard_rows": 6', b'"shard_rows": 7'),
+    "no YAML any more": lambda data: data[:-1],
+    "no UTF-8 any more": lambda data: data + b"\xff",
+}
+
+
+@pytest.mark.parametrize("change", CHANGED_CONFIGS)
+def test_a_config_that_changes_during_its_build_is_not_published_as_what_it_was_built_by(
+    layout: Layout, change: str
+) -> None:
+    unpublish(layout)
+    pairs, path = load_pairs(layout, V1), layout.config(V1)
+    whole = path.read_bytes()
+    path.write_bytes(CHANGED_CONFIGS[change](whole))
+    assert path.read_bytes() != whole
+    with pytest.raises(ConfigError, match=r"v1\.yaml: changed while tiny\.v1 was built.*put the file back"):
+        publish(tampering.a_build(layout), pairs)
+    assert list(layout.version(V1).parent.iterdir()) == []
+    path.write_bytes(whole + b"\n# a word")  # the same rules, written otherwise
+    publish(tampering.a_build(layout), pairs)
+    assert (layout.evidence(V1) / "config.yaml").read_bytes() == path.read_bytes()
+
+
 class _Killed(BaseException):
     """The process ends here: nothing behind it runs."""
 
@@ -283,7 +318,7 @@ STEPS = [
     (release_gate, "hold"),
     (evidence_plan, "write"),
     (durable, "swap_folder"),
-    (durable, "write_lock"),
+    (durable, "write_digest"),
 ]
 
 
@@ -307,6 +342,74 @@ def test_a_kill_between_any_two_steps_leaves_it_unpublished_or_whole_and_a_rerun
     assert manifest_hashes(layout, V1).passed
     assert bytes_of(layout) == before
     assert sorted(path.name for path in layout.version(V1).parent.iterdir()) == ["v1", "v1.evidence", "v1.lock"]
+
+
+def test_a_work_folder_on_another_file_system_is_copied_from(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path, name: Path) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link", str(name))
+
+    before = bytes_of(layout)
+    unpublish(layout)
+    monkeypatch.setattr(evidence_plan.os, "link", refuse)
+    published(layout)
+    assert bytes_of(layout) == before
+
+
+@pytest.mark.parametrize("name", ["clusters.parquet", "counts.json", "documents/part-00001.parquet"])
+def test_evidence_damaged_before_its_seal_is_not_sealed_as_it_lies(
+    layout: Layout, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damage_and_seal(folder: Path, written: Any) -> None:
+        faults.truncate(folder / name)
+        seal(folder, written)
+
+    before, seal = bytes_of(layout), evidence_files.seal
+    unpublish(layout)
+    # Publication itself reads the counts, to say how large the version is.
+    told = pytest.raises(CorruptDataError, match="length") if name == "counts.json" else nullcontext()
+    with monkeypatch.context() as patched, told:
+        patched.setattr(evidence_files, "seal", damage_and_seal)
+        published(layout)
+    with pytest.raises(CorruptDataError, match="length"):
+        evidence_files.verified(layout.evidence(V1), name, evidence_files.read_seal(layout.evidence(V1))[name])
+    if not name.startswith("documents/"):  # of these the stage's output is the same file
+        published(layout)
+        assert bytes_of(layout) == before
+
+
+def test_a_manifest_damaged_before_its_lock_is_not_locked_as_it_lies(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def swap_and_damage(temporary: Path, out: Path) -> None:
+        swap(temporary, out)
+        if out == layout.version(V1):
+            path = out / corpus_manifest.NAME_ON_DISK
+            path.write_bytes(path.read_bytes().replace(b'"emails": 1', b'"emails": 7'))
+
+    before, swap = bytes_of(layout), durable.swap_folder
+    unpublish(layout)
+    with monkeypatch.context() as patched:
+        patched.setattr(durable, "swap_folder", swap_and_damage)
+        with pytest.raises(CorruptDataError, match=r"_MANIFEST\.json: sha256"):
+            published(layout)
+    published(layout)
+    assert bytes_of(layout) == before
+
+
+def test_a_copy_from_there_that_does_not_fit_is_named(
+    layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path, name: Path) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link", str(name))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(evidence_plan.os, "link", refuse)
+    monkeypatch.setattr(evidence_plan.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        evidence_plan._link(layout.ledger, tmp_path / "copy")
+    assert raised.value.filename == str(tmp_path / "copy")
 
 
 @pytest.mark.parametrize("work", ["kept", "deleted"])

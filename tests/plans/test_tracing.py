@@ -15,10 +15,10 @@ from corpus_assets.plans.evidence_lookup import beginning_with, equal_to, hosts,
 from corpus_assets.plans.published_version import open_published, published_versions
 from corpus_assets.plans.reason_words import number
 from corpus_assets.plans.tracing import Target, TracedDocument, trace
-from formats import evidence
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from tests import faults
+from tests.formats import evidence_rows
 from tests.plans import tiny_corpus
 from tests.plans.tiny_corpus import HOSTILE_URL, V1, V2
 
@@ -213,7 +213,7 @@ def test_shards_of_another_build_are_refused(layout):
     at = table.schema.get_field_index("row")
     rows = pa.array([{0: 1, 1: 0}.get(row, row) for row in table["row"].to_pylist()], pa.int64())
     pq.write_table(table.set_column(at, table.schema.field(at), rows), path)
-    evidence.seal(layout.evidence(V1), changed=["documents/part-00000.parquet"])
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     with pytest.raises(CorruptDataError, match="id of row 1"):
         trace(layout, "fables:0", [V1])
 

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +149,9 @@ def test_a_broken_manifest_is_named_and_never_made_over(tmp_path: Path, damage: 
 
 def test_a_missing_manifest_and_other_columns_are_named(tmp_path: Path) -> None:
     made = output(tmp_path)
-    made.make()
-    manifest = made.folder / dataset.MANIFEST
-    manifest.write_bytes(manifest.read_bytes().replace(b'"k"', b'"id"'))
+    stored = made.make()
+    renamed = pa.schema([field.with_name(f"other_{field.name}") for field in stored.schema])
+    dataset.write_manifest(made.folder, replace(stored, schema=renamed), made.identity.as_json())
     with pytest.raises(SchemaMismatchError, match="schema"):
         output(tmp_path).open()
     (made.folder / dataset.MANIFEST).unlink()

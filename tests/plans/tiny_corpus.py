@@ -119,9 +119,9 @@ def val_between() -> int:
     return 1 + min(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % 1000 for text in (OWL, NEAR_OWL))
 
 
-def build(layout: Layout, key: VersionKey) -> None:
+def build(layout: Layout, key: VersionKey, workers: int = 1) -> None:
     """Every stage of a version, then its publication; no datasheet."""
-    made = Build(layout, LocalEngine(scratch=layout.corpus / "work" / "scratch", workers=1, processes=False))
+    made = Build(layout, LocalEngine(scratch=layout.corpus / "work" / "scratch", workers=workers, processes=False))
     for pair in load_version(layout, key).pairs:
         pin_row(layout, pair)
     pairs = load_pairs(layout, key)

@@ -1,0 +1,36 @@
+"""Audits of dedup over all sources. None of them stops a build: they say where a person should look."""
+
+from corpus_assets.plans import dedup_report
+from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.for_people import share
+from corpus_assets.plans.pinned import Build, Pair
+
+
+def source_survival(build: Build, pairs: list[Pair]) -> Finding:
+    """The share of each source that dedup over all sources took away, against `max_source_loss_ratio`."""
+    limit = pairs[0].config.dedup.near.max_source_loss_ratio
+    found = dedup_report.survival(build, pairs)
+    worst = max(found, key=lambda one: one.loss_ratio)
+    over = [one for one in found if one.loss_ratio > limit]
+    told = "; ".join(
+        f"{one.source} loses {share(one.exact + one.near, one.entered)} of {one.entered:,} documents "
+        f"({one.exact:,} exact, {one.near:,} near)"
+        for one in (over or [worst])
+    )
+    words = f"{told}; max_source_loss_ratio is {limit:g}"
+    if over:
+        words += "; look at `corpus dedup sample`, then at source_rank in the ledger or at the threshold"
+    return Finding(not over, words, {"sources_over": len(over), "largest_loss_ratio": worst.loss_ratio})
+
+
+def keeper_lengths(build: Build, pairs: list[Pair]) -> Finding:
+    """Keepers whose length is far from the median of their cluster: what stays may be the worse copy."""
+    limit = pairs[0].config.dedup.near.max_keeper_length_ratio
+    found = dedup_report.keeper_lengths(build, pairs)
+    words = (
+        f"{found.num_unlike:,} of {found.keepers:,} keepers with duplicates differ in length from their cluster's "
+        f"median by more than {limit:g} of it"
+    )
+    if found.unlike:
+        words += f", such as {', '.join(found.unlike)}; `corpus dedup sample` shows them beside what they replace"
+    return Finding(not found.num_unlike, words, {"keepers": found.keepers, "keepers_unlike": found.num_unlike})

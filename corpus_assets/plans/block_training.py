@@ -1,0 +1,113 @@
+"""A block model from labelled pages, by gradient boosting: the same pages give the same bytes.
+
+scikit-learn grows the trees, on one thread and from a fixed seed; what it found is rounded to whole numbers here, and
+what the model then says is the kernel's to say alone.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from corpus_assets.kernels.block_features import NAMES
+from corpus_assets.plans.labelled_pages import Example, LabelledPage, example
+from corpus_assets.plans.work import library_version
+from corpus_assets.stages.block_text import FEATURES_VERSION
+from formats import canonical
+from formats.block_model import ONE, BlockModel
+from formats.errors import ConfigError
+
+LIBRARY = "scikit-learn"
+SETTINGS: dict[str, Any] = {
+    "max_iter": 120,
+    "learning_rate": 0.06,
+    "min_samples_leaf": 20,
+    "l2_regularization": 5.0,
+    "max_bins": 63,
+    "max_features": 0.4,
+    "early_stopping": False,
+    "random_state": 1,
+}
+LEAVES = 15
+"""Of a tree. Pages that are made by few rules, or of few sites, teach small trees better: 2 (block_model.md)."""
+CUT = 0.5
+UNSURE = 500
+"""Thousandths of expected error; measured in block_model.md."""
+
+
+def train(pages: Sequence[LabelledPage], notes: dict[str, str] | None = None, leaves: int = LEAVES) -> BlockModel:
+    """The model of these pages, in any order; `notes` (what they are, their licence) go into the file. Raises
+    ConfigError where nothing, or everything, of the pages is wanted, or scikit-learn is missing.
+    """
+    pages = sorted(pages, key=lambda page: page.name)
+    model = train_on([example(page) for page in pages], leaves)
+    digest = canonical.digest([[page.name, _sha256(page.html), _sha256(page.text.encode())] for page in pages])
+    training = {
+        "pages": len(pages),
+        "pages_sha256": digest,
+        "library": f"{LIBRARY} {library_version(LIBRARY)}",
+        "settings": {**SETTINGS, "max_leaf_nodes": leaves},
+        **(notes or {}),
+    }
+    return replace(model, training=training)
+
+
+def train_on(examples: Sequence[Example], leaves: int = LEAVES) -> BlockModel:
+    """The model of these examples, in this order."""
+    features = np.concatenate([one.features for one in examples]) if examples else np.zeros((0, len(NAMES)), np.int32)
+    share = np.concatenate([one.share for one in examples]) if examples else np.zeros(0)
+    weight = np.concatenate([one.weight for one in examples]) if examples else np.zeros(0)
+    some, rest = share > 0, share < 1
+    if not some.any() or not rest.any():
+        raise ConfigError("the pages teach nothing: some of their text must be wanted, and some not")
+    # A block that is wanted in part stands once on each side, with its share of the weight.
+    grown = _grow(
+        np.concatenate([features[some], features[rest]]).astype(np.float32),
+        np.concatenate([np.ones(some.sum()), np.zeros(rest.sum())]),
+        np.concatenate([(weight * share)[some], (weight * (1 - share))[rest]]) * (len(weight) / weight.sum()),
+        leaves,
+    )
+    rows: list[tuple[int, int, int, int]] = []
+    roots = []
+    for (tree,) in grown._predictors:
+        roots.append(len(rows))
+        rows += _rows(tree.nodes, len(rows))
+    base = _fixed(float(grown._baseline_prediction.item()))
+    nodes = np.array(rows, np.int32).reshape(-1, 4)
+    return BlockModel(FEATURES_VERSION, NAMES, round(CUT * ONE), UNSURE, base, nodes, np.array(roots, np.int32), {})
+
+
+def _grow(features: np.ndarray, wanted: np.ndarray, weight: np.ndarray, leaves: int) -> Any:
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise ConfigError("training needs scikit-learn: pip install 'corpus-assets[train]'") from None
+    with threadpool_limits(limits=1):
+        trees = HistGradientBoostingClassifier(**SETTINGS, max_leaf_nodes=leaves)
+        return trees.fit(features, wanted, sample_weight=weight)
+
+
+def _rows(nodes: np.ndarray, first: int) -> list[tuple[int, int, int, int]]:
+    """A tree's nodes as rows of the model. Features are whole, so the whole part of a threshold splits them alike."""
+    return [
+        (-1, _fixed(float(node["value"])), 0, 0)
+        if node["is_leaf"]
+        else (
+            int(node["feature_idx"]),
+            int(np.floor(node["num_threshold"])),
+            int(node["left"]) + first,
+            int(node["right"]) + first,
+        )
+        for node in nodes
+    ]
+
+
+def _fixed(value: float) -> int:
+    return round(value * ONE)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,108 @@
+"""The sections of a datasheet on what is in it: sources, their terms, languages, lengths, hosts, dates, splits."""
+
+from collections.abc import Sequence
+
+from corpus_assets.plans import datasheet_pictures as drawn
+from corpus_assets.plans import datasheet_words
+from corpus_assets.plans import page_markup as markup
+from corpus_assets.plans.datasheet_figures import Figures
+from corpus_assets.plans.for_people import num_bytes, plural
+from corpus_assets.plans.page_markup import Html, Right
+
+NUM_NAMED = 4
+
+
+def sources(figures: Figures) -> Html:
+    rows: list[list[object]] = []
+    for one in figures.sources:
+        row = one.row
+        title = row.title if row.title != row.source_id else ""
+        rows.append(
+            [
+                Html(f"<b>{markup.text(row.source_id)}</b>{'<br>' if title else ''}{markup.text(title)}"),
+                Html(f"{markup.text(row.kind)}<br><span class=soft>{markup.text(row.profile)}</span>"),
+                one.num_files,
+                Right(num_bytes(one.num_bytes)),
+                one.counts["records"],
+                one.counts["documents"],
+                one.counts["kept"],
+                markup.share_of(one.counts["kept"], one.counts["documents"]),
+                markup.share_of(one.counts["chars"], figures.num_chars),
+            ]
+        )
+    heads = ("source", "kind", "files", "bytes", "records", "documents", "kept", "kept of documents", "of characters")
+    papers = [
+        [
+            Html(f"<b>{markup.text(one.name)}</b>"),
+            _terms(one.row.license_spdx),
+            markup.link(one.row.license_evidence, one.row.license_evidence),
+            one.row.attribution,
+            Html(f"<span class=whole>{markup.text(one.row.retrieved)}</span>"),
+            Html(f'<code class=whole title="{markup.text(one.row.digest)}">{markup.text(one.row.digest[:12])}…</code>'),
+        ]
+        for one in figures.sources
+    ]
+    paper_heads = ("source", "licence", "evidence of the licence", "attribution", "retrieved", "ledger row")
+    shares = markup.figure(drawn.source_shares(figures))
+    return Html(f"{shares}{markup.table(heads, rows)}<h3>Under which terms</h3>{markup.table(paper_heads, papers)}")
+
+
+def licenses(figures: Figures) -> Html:
+    rows = [
+        [
+            _terms(name),
+            documents,
+            markup.share_of(documents, figures.num_docs),
+            chars,
+            markup.share_of(chars, figures.num_chars),
+            _names([one.name for one in figures.sources if one.row.license_spdx == name]),
+        ]
+        for name, documents, chars in figures.licenses()
+    ]
+    heads = ("licence", "documents", "of documents", "characters", "of characters", "sources")
+    pictures = markup.figure(drawn.licenses(figures)) + markup.figure(drawn.licenses_by_chars(figures))
+    return Html(pictures + markup.table(heads, rows))
+
+
+def _terms(expression: str) -> Html:
+    parts = datasheet_words.license_parts(expression)
+    return Html("".join(markup.link(address, words) if address else markup.text(words) for words, address in parts))
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names[:NUM_NAMED]) + (f" and {len(names) - NUM_NAMED} more" if len(names) > NUM_NAMED else "")
+
+
+def lengths(figures: Figures) -> Html:
+    mean = figures.num_chars // figures.num_docs if figures.num_docs else 0
+    words = f"On average {mean:,} characters. Columns grow wider from left to right: ten a decade."
+    return Html(markup.figure(drawn.lengths(figures)) + markup.paragraph(words))
+
+
+def hosts(figures: Figures) -> Html:
+    found = figures.hosts
+    web = figures.num_docs - found.elsewhere
+    words = f"{plural(web, 'published document')} of {figures.num_docs:,} have a web address"
+    if not found.counts:
+        return markup.paragraph(f"{words}.")
+    on = f"on {'more than ' if found.floor else ''}{plural(len(found.counts), 'host')}"
+    floor = f"; a count may be too small by {found.floor:,} ({found.floor_chars:,} characters)" if found.floor else ""
+    pictures = markup.figure(drawn.hosts(figures)) + markup.figure(drawn.hosts_by_chars(figures))
+    return Html(markup.paragraph(f"{words}, {on}{floor}.") + pictures)
+
+
+def languages(figures: Figures) -> Html:
+    return markup.figure(drawn.languages(figures))
+
+
+def dates(figures: Figures) -> Html:
+    words = (
+        "By the day on which the ledger says that a source was retrieved. When a record was served or written stands "
+        "in the raw sets and, where a source has it, decides which of two copies stays."
+    )
+    return Html(markup.figure(drawn.dates(figures)) + markup.paragraph(words))
+
+
+def splits(figures: Figures) -> Html:
+    rows = [[name, n, markup.share_of(n, figures.num_docs)] for name, n in sorted(figures.total("splits").items())]
+    return markup.table(("split", "documents", "of documents"), rows)

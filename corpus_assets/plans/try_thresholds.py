@@ -1,0 +1,176 @@
+"""How verdicts would change under other thresholds, from the signals and verdicts that are stored: nothing is run.
+
+What site lists, word lists and models dropped stays dropped; of what comes in newly, they are not asked.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.plans.pinned import Build, Pair, Version, row_to_pin
+from corpus_assets.plans.source_stages import counted_signals, filter_settings, verdicts
+from corpus_assets.plans.work import nothing_is_made
+from corpus_assets.stages.filter_documents import filter_documents
+from corpus_assets.validation.ledger import check_row_for_version
+from formats import corpus_config, dataset, ledger
+from formats.corpus_config import CorpusConfig
+from formats.errors import ConfigError
+from formats.reasons import PROFILES, RULE_BY_REASON, RULES, Reason, Rule
+
+KEPT = Reason.KEPT.value
+_COUNTED = {KEPT, Reason.EXACT_DUPLICATE.value, *(rule.reason for rule in RULES)}
+_AT_SITES = {Reason.OPT_OUT.value, Reason.BLOCKED_SITE.value}
+POINTS = 100
+"""Values of a signal that are kept for a curve: its percentiles."""
+
+Changes = Mapping[str, Mapping[str, float | None]]
+"""Profile -> rule -> limit in people's units; None turns the rule off."""
+
+
+@dataclass(frozen=True)
+class SourceChange:
+    """One source, in documents and characters; `reasons` are (verdict before, verdict after) -> documents."""
+
+    source: str
+    profile: str
+    documents: int
+    kept_before: int
+    kept_after: int
+    chars_before: int
+    chars_after: int
+    moved: Mapping[tuple[str, str], int]
+    percentiles: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Rule that changes -> the percentiles 0 to 100 of its signal, in people's units."""
+
+    def dropped(self, *, after: bool) -> Counter[str]:
+        """verdict -> documents, before or after, `kept` left out."""
+        found: Counter[str] = Counter()
+        for pair, number in self.moved.items():
+            found[pair[after]] += number
+        del found[KEPT]
+        return found
+
+    @property
+    def come_in(self) -> int:
+        return sum(n for (before, after), n in self.moved.items() if before != KEPT and after == KEPT)
+
+    @property
+    def go_out(self) -> int:
+        return sum(n for (before, after), n in self.moved.items() if before == KEPT and after != KEPT)
+
+
+def with_changes(version: Version, settings: Sequence[str]) -> tuple[CorpusConfig, dict[str, dict[str, float | None]]]:
+    """The version's config under `[PROFILE.]RULE=VALUE` settings, and what they say by profile. Raises ConfigError for
+    a rule, profile or value that is none, and for a rule whose filter is not configured.
+    """
+    changes: dict[str, dict[str, float | None]] = {}
+    for setting in settings:
+        profiles, rule, value = _parsed(setting)
+        if rule.filter not in version.config.filters:
+            raise ConfigError(f"--set {setting}: filter {rule.filter} is not among the filters of {version}")
+        for profile in profiles:
+            changes.setdefault(profile, {})[rule.reason] = value
+    document = version.config.as_json()
+    document["profiles"] = {
+        profile: {**document["profiles"].get(profile, {}), **changes.get(profile, {})}
+        for profile in {**document["profiles"], **changes}
+    }
+    if wrong := [f"{path}: {words}" for path, words in corpus_config.problems(document) if path.startswith("profiles")]:
+        raise ConfigError("--set: " + "; ".join(wrong))
+    return replace(version.config, profiles=document["profiles"]), changes
+
+
+def _parsed(setting: str) -> tuple[Sequence[str], Rule, float | None]:
+    name, equals, value = setting.partition("=")
+    profile, dot, reason = name.rpartition(".")
+    rule = RULE_BY_REASON.get(reason)
+    if not equals or rule is None or rule not in RULES or (dot and profile not in PROFILES):
+        rules = ", ".join(one.reason for one in RULES)
+        raise ConfigError(
+            f"--set {setting}: expected [PROFILE.]RULE=VALUE, with a profile of {', '.join(PROFILES)} and a rule of "
+            f"{rules}"
+        )
+    try:
+        number = None if value == "null" else float(value)
+    except ValueError:
+        raise ConfigError(f"--set {setting}: {value!r} is no number, and not null, which turns the rule off") from None
+    whole = number is not None and number.is_integer()
+    return (profile,) if dot else PROFILES, rule, int(number) if whole and number is not None else number
+
+
+def changed_sources(build: Build, version: Version, changed: CorpusConfig, changes: Changes) -> Iterator[SourceChange]:
+    """Each source under the changed config. Raises ConfigError for one whose signals or verdicts are not made."""
+    with nothing_is_made():
+        for key in version.pairs:
+            row = row_to_pin(build.layout, key)
+            if refused := check_row_for_version(row, version.config):
+                raise ConfigError("\n".join(refused))
+            pair = Pair(key, version, ledger.from_json(row))
+            yield _changed(build, pair, replace(version, config=changed), changes.get(pair.row.profile, {}))
+
+
+def _changed(build: Build, pair: Pair, changed: Version, rules: Mapping[str, float | None]) -> SourceChange:
+    measured, stored = counted_signals(build, pair).open(), verdicts(build, pair).open()
+    settings = filter_settings(replace(pair, version=changed))
+    moved: Counter[tuple[str, str]] = Counter()
+    chars = np.zeros(2, np.int64)
+    values: dict[str, list[np.ndarray]] = {reason: [] for reason in rules}
+    for shard in measured.shards:
+        signals, now = _rows(measured, shard.id), _rows(stored, shard.id)
+        before, after = now["verdict"], _after(signals, now, settings)
+        for one in pa.table({"a": before, "b": after}).group_by(["a", "b"]).aggregate([([], "count_all")]).to_pylist():
+            moved[one["a"], one["b"]] += one["count_all"]
+        sizes = signals["n_chars"]
+        chars += [pc.sum(pc.filter(sizes, pc.equal(verdict, KEPT))).as_py() or 0 for verdict in (before, after)]
+        for reason, found in values.items():
+            found.append(_signal(signals, RULE_BY_REASON[reason]))
+    return SourceChange(
+        pair.row.source_id,
+        pair.row.profile,
+        measured.rows,
+        sum(n for (one, _), n in moved.items() if one == KEPT),
+        sum(n for (_, one), n in moved.items() if one == KEPT),
+        int(chars[0]),
+        int(chars[1]),
+        dict(sorted(moved.items())),
+        {reason: _percentiles(found, RULE_BY_REASON[reason]) for reason, found in values.items()},
+    )
+
+
+def _rows(whole: dataset.Dataset, shard_id: int) -> pa.RecordBatch:
+    shard = whole.shard(shard_id)
+    if shard is None:
+        return pa.RecordBatch.from_pylist([], whole.schema)
+    table = pa.Table.from_batches(dataset.read_shard(shard, columns=whole.schema.names), whole.schema)
+    return table.combine_chunks().to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], whole.schema)
+
+
+def _after(signals: pa.RecordBatch, now: pa.RecordBatch, settings: dict[str, Any]) -> pa.Array:
+    """The verdicts under other settings. Duplicates within the source do not depend on any threshold."""
+    twins = pa.Table.from_batches([now.select(["k", "keeper_k"]).filter(pc.is_valid(now["keeper_k"]))])
+    judged = filter_documents(signals, twins, **settings)["verdict"]
+    others = pc.invert(pc.is_in(now["verdict"], pa.array(sorted(_COUNTED), now["verdict"].type)))
+    at_sites = pc.is_in(now["verdict"], pa.array(sorted(_AT_SITES), now["verdict"].type))
+    stays = pc.or_(at_sites, pc.and_(others, pc.equal(judged, KEPT)))
+    return pc.if_else(stays, now["verdict"], judged)
+
+
+def _signal(signals: pa.RecordBatch, rule: Rule) -> np.ndarray:
+    """The measured values; of a rule that allows, and where nothing was measured, none."""
+    if rule.bound == "allow":
+        return np.zeros(0, np.int64)
+    return pc.cast(signals[rule.signal].drop_null(), pa.int64()).to_numpy()
+
+
+def _percentiles(found: Sequence[np.ndarray], rule: Rule) -> list[float]:
+    values = np.concatenate(found) if found else np.zeros(0, np.int64)
+    if not len(values):
+        return []
+    values.sort()
+    at = np.arange(POINTS + 1) * (len(values) - 1) // POINTS
+    return [int(value) / rule.scale for value in values[at]]
