@@ -1,15 +1,28 @@
-"""Alerts: a failed run, or a check that did not pass in a run that went on, goes to the webhook. Running by default.
+"""Alerts: a failed run, or a check that did not pass in a run that went on, goes to every channel that is set: webhook,
+Slack, e-mail. Running by default.
 
 Two sensors, since a warning and a non-blocking error leave their run a success. Dagster calls them once a run, so a
-third one tries again what the receiver did not take.
+third one tries again what a receiver did not take.
 """
 
+import math
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from resources.webhook import Outbox, Webhook
+from resources.download.wanted import mask_values, masked
+from resources.mail import Mail
+from resources.outbox import Outbox, Receiver
+from resources.slack import Slack
+from resources.webhook import Webhook
+
+UI_VARIABLE = "CORPUS_UI_URL"
+"""Where people reach the UI, for the links to runs; `corpus up` sets it where it is not set."""
+_WORDS = ("what_is_wrong",)
+"""Metadata of a failed check that its description says already."""
 
 
 def failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, Any]]:
@@ -28,9 +41,20 @@ def failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, A
                     "severity": evaluation.severity.value,
                     "blocking": evaluation.blocking,
                     "description": evaluation.description,
+                    "figures": _figures(evaluation.metadata),
                 }
             )
     return found
+
+
+def _figures(metadata: Mapping[str, dg.MetadataValue]) -> dict[str, Any]:
+    """The figures of a check, the rows at fault among them, as JSON has them."""
+    found = {name: value.value for name, value in metadata.items() if name not in _WORDS}
+    return {
+        name: value
+        for name, value in found.items()
+        if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+    }
 
 
 def failed_steps(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, str]]:
@@ -51,20 +75,27 @@ def outbox(instance: dg.DagsterInstance) -> Outbox:
     return Outbox(Path(instance.storage_directory()) / "alerts")
 
 
-def alert(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
-    """Post the run when it failed or a check of it did not pass. Raises TransientError, which the sensor's tick shows,
-    when the receiver did not take it; it waits then.
+def run_url(run_id: str) -> str | None:
+    """The run's page; None where it is not known where people reach the UI."""
+    base = os.environ.get(UI_VARIABLE, "")
+    return f"{masked(base).rstrip('/')}/runs/{run_id}" if base.startswith(("http://", "https://")) else None
+
+
+def alert(context: dg.RunStatusSensorContext, receivers: Sequence[Receiver]) -> None:
+    """Tell of the run when it failed or a check of it did not pass. Raises TransientError, which the sensor's tick
+    shows, when a receiver did not take it; it waits then.
     """
     run = context.dagster_run
     found = failed_checks(context.instance, run.run_id)
     failed = run.status == dg.DagsterRunStatus.FAILURE
-    if not webhook.url or not (found or failed):
+    if not receivers or not (found or failed):
         return
     partition = run.tags.get("dagster/partition", "")
     source, _, version = partition.rpartition("@")
     payload = {
         "run_id": run.run_id,
         "run_path": f"/runs/{run.run_id}",
+        "run_url": run_url(run.run_id),
         "status": run.status.value,
         "partition": partition or None,
         "source": source or None,
@@ -73,8 +104,13 @@ def alert(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
         "failed_steps": failed_steps(context.instance, run.run_id),
         "failed_checks": found,
     }
-    outbox(context.instance).put(run.run_id, payload)
-    outbox(context.instance).deliver(webhook)
+    outbox(context.instance).put(run.run_id, mask_values(payload), receivers)
+    outbox(context.instance).deliver(receivers)
+
+
+def receivers(*channels: Webhook | Slack | Mail) -> list[Receiver]:
+    """Everybody that the channels reach."""
+    return [receiver for channel in channels for receiver in channel.receivers()]
 
 
 @dg.run_failure_sensor(
@@ -82,9 +118,9 @@ def alert(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=10,
 )
-def alert_on_failed_runs(context: dg.RunFailureSensorContext, webhook: Webhook) -> None:
+def alert_on_failed_runs(context: dg.RunFailureSensorContext, webhook: Webhook, slack: Slack, mail: Mail) -> None:
     """Tells of every run that failed, with the checks that stopped it."""
-    alert(context, webhook)
+    alert(context, receivers(webhook, slack, mail))
 
 
 @dg.run_status_sensor(
@@ -93,12 +129,15 @@ def alert_on_failed_runs(context: dg.RunFailureSensorContext, webhook: Webhook) 
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=10,
 )
-def alert_on_failed_checks(context: dg.RunStatusSensorContext, webhook: Webhook) -> None:
+def alert_on_failed_checks(context: dg.RunStatusSensorContext, webhook: Webhook, slack: Slack, mail: Mail) -> None:
     """Tells of checks that did not pass in runs that succeeded: warnings and errors that do not block."""
-    alert(context, webhook)
+    alert(context, receivers(webhook, slack, mail))
 
 
 @dg.sensor(default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
-def deliver_waiting_alerts(context: dg.SensorEvaluationContext, webhook: Webhook) -> dg.SkipReason:
-    """Posts the alerts that the receiver did not take when they came."""
-    return dg.SkipReason(f"{outbox(context.instance).deliver(webhook)} waiting alerts delivered")
+def deliver_waiting_alerts(
+    context: dg.SensorEvaluationContext, webhook: Webhook, slack: Slack, mail: Mail
+) -> dg.SkipReason:
+    """Sends the alerts that a receiver did not take when they came."""
+    delivered = outbox(context.instance).deliver(receivers(webhook, slack, mail))
+    return dg.SkipReason(f"{delivered} waiting alerts delivered")

@@ -1,33 +1,76 @@
 """The `corpus` command: what Dagster has no verb for. One file a subcommand in `corpus_assets.commands`."""
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import corpus_assets.start  # noqa: F401  first: it makes loading the rest faster
-from corpus_assets.commands import build, config, fetch, ledger, trace, up, verify, words
+from corpus_assets.commands import words
+from corpus_assets.commands.exit_codes import Parser
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
 
-_COMMANDS = (up, build, ledger, config, fetch, verify, trace)
+COMMANDS = (
+    "up",
+    "build",
+    "tokenize",
+    "status",
+    "preview",
+    "ledger",
+    "config",
+    "fetch",
+    "verify",
+    "trace",
+    "takedown",
+    "diff",
+    "replay",
+    "export",
+    "contamination",
+    "dedup",
+    "model",
+    "extract",
+    "yank",
+    "gc",
+    "plan",
+    "serve",
+)
+"""Each is a module of `corpus_assets.commands`, loaded when it is asked for: all of them take seconds."""
+_NOT_FOR_ALL = 0o002
+"""Nothing is written that everybody may change, whatever the umask says."""
 OK, FAILED, WRONG_USAGE = 0, 1, 2
 STOPPED, READER_GONE = 130, 141
 """As a shell names ends by SIGINT and SIGPIPE."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
-    top = argparse.ArgumentParser(
-        prog="corpus", description="From a licence ledger to verified, byte-identical training shards."
+def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The command line with these commands."""
+    top = Parser(
+        prog="corpus",
+        description="From a licence ledger to the exact tokens every rank saw.",
+        parents=[_for_all_commands()],
     )
-    top.add_argument("--root", type=Path, help="the artifacts root; default: CORPUS_ROOT, else found from here upwards")
-    top.add_argument("--cache", type=Path, help="where fetched bytes lie; default: CORPUS_CACHE, else corpus/cache")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in commands:
+        importlib.import_module(f"corpus_assets.commands.{name}").add_parser(subparsers)
     return top
+
+
+def _for_all_commands() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(prog="corpus", add_help=False)
+    options.add_argument(
+        "--root", type=Path, help="the artifacts root; default: CORPUS_ROOT, else found from here upwards"
+    )
+    options.add_argument("--cache", type=Path, help="where fetched bytes lie; default: CORPUS_CACHE, else corpus/cache")
+    return options
+
+
+def _asked_for(argv: Sequence[str] | None) -> Sequence[str]:
+    """The one command that is named; all where none is, so that help and errors list them."""
+    _, rest = _for_all_commands().parse_known_args(argv)
+    return rest[:1] if rest and rest[0] in COMMANDS else COMMANDS
 
 
 def find_root(start: Path) -> Path:
@@ -62,8 +105,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    args = parser().parse_args(argv)
+    os.umask(os.umask(_NOT_FOR_ALL) | _NOT_FOR_ALL)
     try:
+        args = parser(_asked_for(argv)).parse_args(argv)
         args.layout = layout_of(args)
         return args.run(args)
     except CorpusError as error:

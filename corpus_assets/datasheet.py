@@ -9,7 +9,7 @@ from formats.naming import VersionKey
 from resources.store import Store
 
 
-@dg.asset(partitions_def=by_version, deps=["manifest"], group_name="release", kinds={"html"}, code_version="1")
+@dg.asset(partitions_def=by_version, deps=["manifest"], group_name="release", kinds={"html"}, code_version="2")
 def datasheet(context: dg.AssetExecutionContext, store: Store) -> dg.MaterializeResult:
     """Counts, licences, languages and the funnel of drops of a published version."""
     sheet = write_datasheet(store.layout, VersionKey.parse(context.partition_key))

@@ -8,18 +8,26 @@ from corpus_assets import (
     dedup_clusters,
     doc_signals,
     filtered_docs,
+    ingest,
     inputs,
     ledger_entry,
     minhash_signatures,
+    ngram_index,
     raw_fetch,
     scrubbed_docs,
     shards,
+    snapshot,
+    token_shards,
 )
+from corpus_assets.checks import dedup as dedup_checks
 from corpus_assets.checks import ledger as ledger_checks
 from corpus_assets.checks import published as published_checks
 from corpus_assets.checks import sources as source_checks
+from corpus_assets.checks import tokens as token_checks
 from resources.engine import EngineResource
 from resources.fetcher import FetcherResource
+from resources.mail import Mail
+from resources.slack import Slack
 from resources.store import Store
 from resources.webhook import Webhook
 
@@ -34,17 +42,28 @@ ASSETS = [
     scrubbed_docs,
     shards,
     datasheet,
+    ngram_index,
+    token_shards,
+    snapshot,
 ]
+CHECKS = [ledger_checks, source_checks, dedup_checks, published_checks, token_checks]
 
 defs = dg.Definitions(
     assets=dg.load_assets_from_modules(ASSETS),
-    asset_checks=dg.load_asset_checks_from_modules([ledger_checks, source_checks, published_checks]),
-    sensors=[alerts.alert_on_failed_runs, alerts.alert_on_failed_checks, alerts.deliver_waiting_alerts],
+    asset_checks=dg.load_asset_checks_from_modules(CHECKS),
+    sensors=[
+        alerts.alert_on_failed_runs,
+        alerts.alert_on_failed_checks,
+        alerts.deliver_waiting_alerts,
+        ingest.ingest_new_sources,
+    ],
     resources={
         "store": Store.of_environment(),
         "engine": EngineResource(),
         "fetcher": FetcherResource(),
         "webhook": Webhook.of_environment(),
+        "slack": Slack.of_environment(),
+        "mail": Mail.of_environment(),
     },
     executor=dg.in_process_executor,
 )

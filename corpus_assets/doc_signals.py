@@ -4,7 +4,7 @@ import dagster as dg
 
 from corpus_assets.partitions import by_pair, version_to_pairs
 from corpus_assets.plans.pinned import Build, load_pair
-from corpus_assets.plans.source_stages import documents, signals
+from corpus_assets.plans.source_stages import measuring
 from corpus_assets.raw_fetch import raw_fetch
 from corpus_assets.stages import measure_documents
 from formats.naming import PairKey
@@ -21,11 +21,12 @@ from resources.store import Store
     pool="cpu",
 )
 def doc_signals(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:
-    """Language, counts and repetition of every document; thresholds come later and touch no text."""
+    """Language, counts and repetition of every document; quality and perplexity, where the config has models, of those
+    that the cheap rules keep. Thresholds of models come later and touch no text.
+    """
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))
-    build = Build(store.layout, engine.open(store.layout))
-    texts = documents(build, pair).make()
-    made = signals(build, pair).make()
+    build = Build(store.layout, engine.open(store.layout, context))
+    texts, *_, made = (stage.make() for stage in measuring(build, pair))
     return dg.MaterializeResult(
         data_version=dg.DataVersion(made.digest),
         metadata={"dagster/row_count": made.rows, "text_bytes_stored": texts.num_bytes, "bytes": made.num_bytes},

@@ -24,7 +24,7 @@ from resources.store import Store
 def minhash_signatures(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:
     """The MinHash signature of every document of one source that its filters kept."""
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))
-    made = signatures(Build(store.layout, engine.open(store.layout)), pair).make()
+    made = signatures(Build(store.layout, engine.open(store.layout, context)), pair).make()
     return dg.MaterializeResult(
         data_version=dg.DataVersion(made.digest),
         metadata={"dagster/row_count": made.rows, "bytes": made.num_bytes},

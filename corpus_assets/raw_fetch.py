@@ -7,6 +7,7 @@ from corpus_assets.partitions import by_pair
 from corpus_assets.plans.pinned import load_pair
 from corpus_assets.plans.raw_set import fetch_raw_set
 from formats.naming import PairKey
+from resources.engine import EngineResource
 from resources.fetcher import FetcherResource
 from resources.progress import tell
 from resources.store import Store
@@ -20,10 +21,19 @@ from resources.store import Store
     code_version="1",
     pool="fetch",
 )
-def raw_fetch(context: dg.AssetExecutionContext, store: Store, fetcher: FetcherResource) -> dg.MaterializeResult:
+def raw_fetch(
+    context: dg.AssetExecutionContext, store: Store, fetcher: FetcherResource, engine: EngineResource
+) -> dg.MaterializeResult:
     """Every document of one source as extracted, and what could not become one, with the reason."""
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))  # refuses what the version does not allow
-    raw = fetch_raw_set(store.layout, pair.row, fetcher.open(store.layout), progress=_tell)
+    raw = fetch_raw_set(
+        store.layout,
+        pair.row,
+        fetcher.open(store.layout),
+        extract=pair.config.extract,
+        workers=engine.num_workers,
+        progress=_tell,
+    )
     return dg.MaterializeResult(
         data_version=dg.DataVersion(raw.digest),
         metadata={

@@ -31,7 +31,7 @@ from resources.store import Store
 def scrubbed_docs(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:
     """Texts as they will be published; a contaminated document leaves here, with the item it repeats."""
     key = PairKey.parse(context.partition_key)
-    build = Build(store.layout, engine.open(store.layout))
+    build = Build(store.layout, engine.open(store.layout, context))
     made = scrub(build, load_pairs(store.layout, key.version), load_pair(store.layout, key)).make()
     counts = verdict_counts(made)
     return dg.MaterializeResult(

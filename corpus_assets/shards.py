@@ -1,6 +1,7 @@
 """shards and manifest: two assets of one atomic step; a published version is immutable."""
 
 from collections.abc import Iterator
+from urllib.parse import urlencode
 
 import dagster as dg
 import pyarrow as pa
@@ -10,13 +11,14 @@ from corpus_assets.dedup_clusters import dedup_clusters
 from corpus_assets.doc_signals import doc_signals
 from corpus_assets.filtered_docs import filtered_docs
 from corpus_assets.partitions import by_version, pair_to_version
+from corpus_assets.plans import for_people
 from corpus_assets.plans.pinned import Build, load_pairs
 from corpus_assets.plans.publish import publish
 from corpus_assets.scrubbed_docs import scrubbed_docs
 from corpus_assets.stages import place_rows
 from formats.corpus_shard import SCHEMA
 from formats.evidence import LINEAGE
-from formats.naming import VersionKey
+from formats.naming import PairKey, VersionKey
 from resources.engine import EngineResource
 from resources.store import Store
 
@@ -56,7 +58,8 @@ _LINEAGE = dg.TableColumnLineage(
             kinds={"parquet"},
             code_version=place_rows.CODE_VERSION,
             metadata={"dagster/column_schema": _COLUMNS, "dagster/column_lineage": _LINEAGE},
-            description="The published rows, sorted by id, as byte-identical Parquet shards.",
+            description="The published rows, sorted by id, as byte-identical Parquet shards. `lineage` says which "
+            "ledger rows each shard draws from; `ledger_rows` leads to each row as this version pins it.",
         ),
         dg.AssetSpec(
             "manifest",
@@ -64,7 +67,8 @@ _LINEAGE = dg.TableColumnLineage(
             group_name="release",
             kinds={"json"},
             code_version=place_rows.CODE_VERSION,
-            description="Every shard's hash and rows, what was dropped and why; its digest is the version's lock.",
+            description="Every shard's hash and rows, what was dropped and why; its digest is the version's lock. What "
+            "is in it, for people, is in `datasheet`; why a document went, `corpus trace` says.",
         ),
     ],
     pool="cpu",
@@ -74,7 +78,7 @@ def publish_version(
 ) -> Iterator[dg.MaterializeResult]:
     """Write shards, manifest, evidence and lock of a version, whole or not at all."""
     key = VersionKey.parse(context.partition_key)
-    done = publish(Build(store.layout, engine.open(store.layout)), load_pairs(store.layout, key))
+    done = publish(Build(store.layout, engine.open(store.layout, context)), load_pairs(store.layout, key))
     yield dg.MaterializeResult(
         asset_key="shards",
         data_version=dg.DataVersion(done.digest),
@@ -83,6 +87,7 @@ def publish_version(
             "shards": done.manifest["n_shards"],
             "bytes": done.num_bytes,
             "lineage": _as_table(done.lineage),
+            "ledger_rows": _links_to_ledger_rows(key, done.lineage),
             "path": dg.MetadataValue.path(str(store.layout.version(key))),
         },
     )
@@ -108,3 +113,22 @@ def _as_table(lineage: pa.Table) -> dg.TableMetadataValue:
         for row in lineage.slice(0, LINEAGE_ROWS).to_pylist()
     ]
     return dg.MetadataValue.table(records, schema=_LINEAGE_COLUMNS)  # Dagster takes no empty table without its columns
+
+
+def _links_to_ledger_rows(key: VersionKey, lineage: pa.Table) -> dg.MarkdownMetadataValue:
+    """A line a source, the largest first: its page of ledger_entry, its licence, its rows. Largest sources only, as in
+    the table.
+    """
+    of_sources = lineage.group_by(["source_id", "license_spdx"]).aggregate([("rows", "sum")])
+    largest = of_sources.sort_by([("rows_sum", "descending"), ("source_id", "ascending")]).slice(0, LINEAGE_ROWS)
+    lines = [
+        f"- [{one['source_id']}]({_page_of_ledger_row(PairKey(one['source_id'], key))}): "
+        f"{one['license_spdx']}, {for_people.plural(one['rows_sum'], 'row')}"
+        for one in largest.to_pylist()
+    ]
+    return dg.MetadataValue.md("\n".join(lines) or "no rows, so no ledger row")
+
+
+def _page_of_ledger_row(pair: PairKey) -> str:
+    """Where the UI shows ledger_entry of one pair."""
+    return f"/assets/ledger_entry?{urlencode({'view': 'partitions', 'partition': str(pair)})}"

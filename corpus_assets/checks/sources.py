@@ -26,6 +26,14 @@ def records_accounted_for(context: dg.AssetCheckExecutionContext, store: Store) 
 
 
 @dg.asset_check(
+    asset=raw_fetch, partitions_def=by_pair, description="Few of the records that should be documents are damaged"
+)
+def few_records_damaged(context: dg.AssetCheckExecutionContext, store: Store) -> dg.AssetCheckResult:
+    key = PairKey.parse(context.partition_key)
+    return as_result(lambda: audit.few_records_damaged(store.layout, load_pair(store.layout, key)), key)
+
+
+@dg.asset_check(
     asset=filtered_docs,
     partitions_def=by_pair,
     blocking=True,

@@ -12,9 +12,10 @@ import dagster as dg
 from dagster._core.asset_graph_view.asset_graph_view import AssetGraphView
 from dagster._core.definitions.data_version import CachingStaleStatusResolver
 
+from corpus_assets.commands import tokenize
 from corpus_assets.commands.build import LAYERS, PAIR
 from formats.layout import Layout
-from formats.naming import PairKey, VersionKey
+from formats.naming import PairKey, TokensKey, VersionKey
 
 Ran = dg.ExecuteInProcessResult
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -43,8 +44,9 @@ def _forget_the_graph() -> None:
 @contextmanager
 def loaded(layout: Layout, **environment: str) -> Iterator[dg.Definitions]:
     """The definitions for `layout`, as a code location that starts now would load them."""
-    settings = {"CORPUS_ROOT": str(layout.root), "CORPUS_CACHE": "", "CORPUS_WEBHOOK": "", "CORPUS_WORKERS": "1"}
-    with mock.patch.dict(os.environ, {**settings, **environment}):
+    settings = {"CORPUS_ROOT": str(layout.root), "CORPUS_CACHE": "", "CORPUS_WORKERS": "1"}
+    nobody = dict.fromkeys(("CORPUS_WEBHOOK", "CORPUS_SLACK_WEBHOOK", "CORPUS_SMTP", "CORPUS_UI_URL"), "")
+    with mock.patch.dict(os.environ, {**nobody, **settings, **environment}):
         _forget_the_graph()
         try:
             yield importlib.import_module("corpus_assets.definitions").defs
@@ -58,7 +60,7 @@ def instance() -> dg.DagsterInstance:
 
 
 def run(
-    defs: dg.Definitions, instance: dg.DagsterInstance, partition: PairKey | VersionKey | None, *assets: str
+    defs: dg.Definitions, instance: dg.DagsterInstance, partition: PairKey | VersionKey | TokensKey | None, *assets: str
 ) -> Ran:
     """Materialize (or observe) these assets of one partition, with their checks."""
     return defs.resolve_implicit_global_asset_job_def().execute_in_process(
@@ -85,6 +87,12 @@ def build(
 def checks(*ran: Ran) -> dict[str, dg.AssetCheckEvaluation]:
     """The check evaluations of runs, by name; the last one where a check ran for several partitions."""
     return {found.check_name: found for one in ran for found in one.get_asset_check_evaluations()}
+
+
+def checks_of_a_version(defs: dg.Definitions) -> set[str]:
+    """Every check that a build of a version evaluates; those of token sets are not among them."""
+    keys = defs.resolve_asset_graph().asset_check_keys
+    return {check.name for check in keys if check.asset_key.to_user_string() not in tokenize.ASSETS}
 
 
 def materialized(*ran: Ran) -> list[str]:
@@ -120,7 +128,9 @@ def log_of(instance: dg.DagsterInstance) -> str:
     return "\n".join(entry.message for run in instance.get_runs() for entry in instance.all_logs(run.run_id))
 
 
-def stale(defs: dg.Definitions, instance: dg.DagsterInstance, asset: str, partition: PairKey | VersionKey) -> set[str]:
+def stale(
+    defs: dg.Definitions, instance: dg.DagsterInstance, asset: str, partition: PairKey | VersionKey | TokensKey
+) -> set[str]:
     """The upstream assets that make this partition stale, as the UI would name them."""
     context = AssetGraphView.for_test(defs, instance)
     resolver = CachingStaleStatusResolver(instance, defs.resolve_asset_graph(), context)

@@ -10,10 +10,15 @@ import pytest
 from formats.errors import TransientError
 from formats.layout import Layout
 from formats.naming import PairKey
+from resources import outbox
+from resources.mail import Mail
+from resources.outbox import Receiver as Told
+from resources.slack import Slack
 from resources.webhook import Webhook
 from tests import faults
 from tests.assets import graph, tiny
 from tests.receiver import Receiver
+from tests.smtp_server import SmtpServer
 
 WEB = PairKey("web", tiny.V1)
 
@@ -24,7 +29,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def alert_of(ran: graph.Ran, instance: dg.DagsterInstance, webhook: Webhook) -> None:
+def alert_of(ran: graph.Ran, instance: dg.DagsterInstance, *receivers: Told) -> None:
     """What the sensors do once a run has ended."""
     from corpus_assets import alerts
 
@@ -33,7 +38,7 @@ def alert_of(ran: graph.Ran, instance: dg.DagsterInstance, webhook: Webhook) -> 
     event = next(e for e in reversed(ran.all_events) if e.is_run_failure or e.event_type_value == "PIPELINE_SUCCESS")
     alerts.alert(
         dg.build_run_status_sensor_context("alerts", dagster_event=event, dagster_instance=instance, dagster_run=run),
-        webhook,
+        receivers,
     )
 
 
@@ -58,6 +63,7 @@ def test_a_ledger_violation_is_told_with_source_version_check_words_and_run(
     assert (check["asset"], check["check"], check["partition"]) == ("ledger_entry", "licence_allowed", "web@tiny.v1")
     assert (check["severity"], check["blocking"]) == ("ERROR", True)
     assert "source web: licence GPL-3.0-only is not allowed by tiny.v1" in check["description"]
+    assert check["figures"] == {"license": "GPL-3.0-only", "violations": 1}
     assert alert["failed_steps"] == []  # the check's own words are enough
 
 
@@ -88,8 +94,9 @@ def test_of_a_run_without_fault_nothing_is_told(tmp_path: Path, instance: dg.Dag
 
 
 def test_an_alert_that_was_not_taken_is_told_by_the_sensor_that_tries_again(
-    tmp_path: Path, instance: dg.DagsterInstance
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(outbox, "PAUSE_SECONDS", 0.0)
     layout = tiny.copy(tmp_path / "root")
     tiny.write_ledger(layout, tiny.ledger_row("web", title="The web, again"))
     with Receiver(503, 503) as receiver, graph.loaded(layout) as defs:
@@ -97,16 +104,73 @@ def test_an_alert_that_was_not_taken_is_told_by_the_sensor_that_tries_again(
         ran = graph.run(defs, instance, WEB, "ledger_entry")
         with pytest.raises(TransientError):
             alert_of(ran, instance, webhook)
-        context = dg.build_sensor_context(instance, resources={"webhook": webhook})
+        context = dg.build_sensor_context(instance, resources={"webhook": webhook, "slack": Slack(), "mail": Mail()})
         sensor = defs.get_sensor_def("deliver_waiting_alerts")
         with pytest.raises(Exception, match="503"):
             sensor.evaluate_tick(context)
         assert sensor.evaluate_tick(context).skip_message == "1 waiting alerts delivered"
         assert sensor.evaluate_tick(context).skip_message == "0 waiting alerts delivered"
+        alert_of(ran, instance, webhook)  # a sensor that begins anew sees the run again
     assert [alert["run_id"] for alert in receiver.taken] == [ran.run_id]
 
 
-def test_every_sensor_runs_by_default(tmp_path: Path) -> None:
+def test_every_channel_that_is_set_is_told_once_while_one_is_down(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "PAUSE_SECONDS", 0.0)
+    layout = tiny.unbuilt(tmp_path)
+    tiny.write_ledger(layout, tiny.ledger_row("web", license_spdx="GPL-3.0-only"))
+    with Receiver() as hook, Receiver(500, 500) as chat, SmtpServer() as server:
+        environment = {
+            "CORPUS_WEBHOOK": hook.url,
+            "CORPUS_SLACK_WEBHOOK": chat.url,
+            "CORPUS_SMTP": server.url,
+            "CORPUS_MAIL_FROM": "corpus@b.example",
+            "CORPUS_MAIL_TO": "ann@d.example,bo@d.example",
+            "CORPUS_UI_URL": "https://dagster.example/",
+        }
+        with graph.loaded(layout, **environment) as defs:
+            ran = graph.run(defs, instance, WEB, "ledger_entry", "raw_fetch")
+            resources = {
+                "webhook": Webhook(url=hook.url),
+                "slack": Slack(url=chat.url, tries=1),
+                "mail": Mail(server=server.url, sender="corpus@b.example", recipients="ann@d.example,bo@d.example"),
+            }
+            receivers = [one for channel in resources.values() for one in channel.receivers()]
+            with pytest.raises(TransientError, match=r"CORPUS_SLACK_WEBHOOK.*500"):
+                alert_of(ran, instance, *receivers)
+            sensor = defs.get_sensor_def("deliver_waiting_alerts")
+            context = dg.build_sensor_context(instance, resources=resources)
+            with pytest.raises(Exception, match="500"):
+                sensor.evaluate_tick(context)
+            assert sensor.evaluate_tick(context).skip_message == "1 waiting alerts delivered"
+            assert sensor.evaluate_tick(context).skip_message == "0 waiting alerts delivered"
+    link = f"https://dagster.example/runs/{ran.run_id}"
+    (alert,) = hook.taken
+    assert alert["run_url"] == link
+    (sent,) = chat.taken
+    assert link in str(sent)
+    assert sorted(taken.recipients for taken in server.taken) == [("ann@d.example",), ("bo@d.example",)]
+    for taken in server.taken:
+        text = taken.text
+        for words in ("Source: web", "Version: tiny.v1", "ledger_entry/licence_allowed, stops the build", link):
+            assert words in text
+        assert "violations: 1" in text
+
+
+def test_the_channels_are_those_of_the_environment(tmp_path: Path) -> None:
+    names = {"CORPUS_SLACK_WEBHOOK": "slack", "CORPUS_WEBHOOK": "webhook"}
+    layout = tiny.unbuilt(tmp_path)
+    with graph.loaded(layout) as defs:
+        assert not any(list(defs.resources[name].receivers()) for name in ("webhook", "slack", "mail"))
+    for variable, name in names.items():
+        with graph.loaded(layout, **{variable: "http://127.0.0.1/x"}) as defs:
+            said = [one for one in ("webhook", "slack", "mail") if list(defs.resources[one].receivers())]
+            assert said == [name]
+
+
+def test_every_sensor_of_alerts_runs_by_default(tmp_path: Path) -> None:
     with graph.loaded(tiny.unbuilt(tmp_path)) as defs:
         names = ("alert_on_failed_runs", "alert_on_failed_checks", "deliver_waiting_alerts")
-        assert {sensor.name: sensor.default_status.value for sensor in defs.sensors} == dict.fromkeys(names, "RUNNING")
+        found = {sensor.name: sensor.default_status.value for sensor in defs.sensors}
+        assert {name: found[name] for name in names} == dict.fromkeys(names, "RUNNING")

@@ -1,6 +1,7 @@
 """The UI with its daemon: runs from a browser give the bytes that `corpus build` gives, and alerts arrive."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from corpus_assets.commands.build import LAYERS, PAIR
-from formats import corpus_manifest
 from formats.layout import Layout
 from formats.naming import VersionKey
 from tests.assets import tiny, ui
@@ -74,9 +74,22 @@ def test_runs_launched_from_the_ui_give_the_bytes_that_corpus_build_gives(
     other = tiny.unbuilt(tmp_path / "copy")
     ran = ui.corpus(other.root, "build", str(tiny.V1))
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    made = [(one.version(tiny.V1) / corpus_manifest.NAME_ON_DISK).read_bytes() for one in (root, other)]
-    assert made[0] == made[1]
-    assert root.lock(tiny.V1).read_bytes() == other.lock(tiny.V1).read_bytes()
+    assert ui.published(root, tiny.V1) == ui.published(other, tiny.V1)
+
+
+def test_a_backfill_of_the_pairs_gives_the_bytes_that_corpus_build_gives(
+    root: Layout, served: ui.Ui, tmp_path: Path
+) -> None:
+    for made in (root.corpus / "raw", root.corpus / "work", root.version(tiny.V1), root.evidence(tiny.V1)):
+        shutil.rmtree(made, ignore_errors=True)  # nothing of it is left to be taken over
+    root.lock(tiny.V1).unlink(missing_ok=True)
+    of_kind = {PAIR: [str(pair) for pair in tiny.PAIRS]}
+    wanted = {name: of_kind.get(kind, [str(tiny.V1)]) for kind, names in LAYERS for name in names}
+    assert served.end_of_backfill(served.backfill(wanted)) == "COMPLETED_SUCCESS"
+    other = tiny.unbuilt(tmp_path / "copy")
+    ran = ui.corpus(other.root, "build", str(tiny.V1))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ui.published(root, tiny.V1) == ui.published(other, tiny.V1)
 
 
 def test_a_run_from_the_ui_of_a_source_that_is_not_allowed_fails_by_its_check(served: ui.Ui) -> None:

@@ -129,6 +129,7 @@ def config(key: VersionKey = V1, **changes: Any) -> dict[str, Any]:
         "licenses": {"allow": sorted(LICENCES.values())},
         "shard_rows": 6,
         "val_permille": 300,
+        "max_damaged_ratio": 0.1,
         "profiles": {"prose": {"too_short": 10, "too_few_words": 8}},
         "decontaminate": {"eval_sets": [{**eval_set, "format": "jsonl", "fields": ["question", "answer"]}]},
         **changes,

@@ -11,13 +11,22 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from formats import durable, evidence
+from formats.layout import Layout
+from formats.naming import VersionKey
+
 PROJECT = Path(__file__).resolve().parents[2]
-_OURS = ("CORPUS_ROOT", "CORPUS_CACHE", "CORPUS_WORKERS", "CORPUS_MEMORY", "CORPUS_WEBHOOK", "DAGSTER_HOME")
+START_SECONDS = 600
+"""Three processes that load Dagster, on a machine that may be busy; an idle one needs some 15."""
+BACKFILL_SECONDS = 2400
+"""A backfill is some eight runs, each a process that loads everything, under a daemon that looks every 30 seconds."""
+_OURS = ("CORPUS_ROOT", "CORPUS_CACHE", "CORPUS_WORKERS", "CORPUS_MEMORY", "DAGSTER_HOME")
+_OURS += ("CORPUS_WEBHOOK", "CORPUS_SLACK_WEBHOOK", "CORPUS_SMTP", "CORPUS_UI_URL")
 
 
 def _environment(**more: str) -> dict[str, str]:
@@ -36,6 +45,14 @@ def _command(root: Path, words: Sequence[str]) -> list[str]:
 def corpus(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`corpus --root ROOT WORDS`, run to its end."""
     return subprocess.run(_command(root, words), env=_environment(), capture_output=True, text=True, timeout=300)
+
+
+def published(layout: Layout, key: VersionKey) -> dict[str, str]:
+    """SHA-256 of every file of a published version, its lock and its evidence, by its place below the corpus folder."""
+    folders = (layout.version(key), layout.evidence(key))
+    paths = [layout.lock(key), *(path for folder in folders for path in folder.rglob("*") if path.is_file())]
+    named = {path.relative_to(layout.corpus).as_posix(): path for path in paths if path.name != evidence.SIDECAR}
+    return {name: durable.sha256_of(path) for name, path in sorted(named.items())}
 
 
 def free_port() -> int:
@@ -63,6 +80,15 @@ class Ui:
                 raise TimeoutError(f"no line {pattern!r} within {deadline_seconds} s of: {''.join(self.lines[-50:])}")
             return found()[0]
 
+    def wait_until_it_answers(self, deadline_seconds: float) -> None:
+        """It says that it serves before it listens. Raises TimeoutError."""
+        pause, until = threading.Event(), time.monotonic() + deadline_seconds
+        while time.monotonic() < until:
+            with suppress(ConnectionError), socket.create_connection(("127.0.0.1", self.port), 5):
+                return
+            pause.wait(0.2)
+        raise TimeoutError(f"nothing listens on port {self.port} within {deadline_seconds} s")
+
     def query(self, text: str, **variables: Any) -> dict[str, Any]:
         """The data of a GraphQL answer. Raises AssertionError for errors in it."""
         data = json.dumps({"query": text, "variables": variables}).encode()
@@ -88,7 +114,7 @@ class Ui:
         assert launched["__typename"] == "LaunchRunSuccess", launched
         return launched["run"]["runId"]
 
-    def end_of(self, run_id: str, deadline_seconds: float = 180) -> str:
+    def end_of(self, run_id: str, deadline_seconds: float = 600) -> str:
         """How a run ended. Asks until it has: the server tells of it by nothing but its answers."""
         pause = threading.Event()
         until = time.monotonic() + deadline_seconds
@@ -99,10 +125,45 @@ class Ui:
             pause.wait(0.5)
         raise TimeoutError(f"run {run_id} did not end within {deadline_seconds} s")
 
+    def start_sensor(self, name: str) -> None:
+        """Turn a sensor on, as its switch does."""
+        selector = {"repositoryLocationName": "corpus", "repositoryName": "__repository__", "sensorName": name}
+        assert self.query(_START_SENSOR, selector=selector)["startSensor"]["__typename"] == "Sensor"
 
+    def backfill(self, asset_partitions: dict[str, list[str]]) -> str:
+        """Launch a backfill of these partitions of these assets, as the UI's dialog does; returns its id."""
+        by_assets = [
+            {
+                "assetKey": {"path": [asset]},
+                "partitions": {"ranges": [{"start": one, "end": one} for one in partitions]},
+            }
+            for asset, partitions in asset_partitions.items()
+        ]
+        launched = self.query(_BACKFILL, params={"partitionsByAssets": by_assets})["launchPartitionBackfill"]
+        assert launched["__typename"] == "LaunchBackfillSuccess", launched
+        return launched["backfillId"]
+
+    def end_of_backfill(self, backfill_id: str, deadline_seconds: float = BACKFILL_SECONDS) -> str:
+        """How a backfill ended."""
+        pause = threading.Event()
+        until = time.monotonic() + deadline_seconds
+        while time.monotonic() < until:
+            status = self.query(_BACKFILL_STATUS, id=backfill_id)["partitionBackfillOrError"]["status"]
+            if status in ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED"):
+                return status
+            pause.wait(1)
+        raise TimeoutError(f"backfill {backfill_id} did not end within {deadline_seconds} s")
+
+
+_BACKFILL = """mutation($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
+  __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+_BACKFILL_STATUS = """query($id: String!) { partitionBackfillOrError(backfillId: $id) {
+  ... on PartitionBackfill { status } ... on PythonError { message } } }"""
 _LAUNCH = """mutation($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
   __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
   ... on RunConfigValidationInvalid { errors { message } } } }"""
+_START_SENSOR = """mutation($selector: SensorSelector!) { startSensor(sensorSelector: $selector) {
+  __typename ... on PythonError { message } } }"""
 _STATUS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } ... on PythonError { message } } }"
 
 
@@ -129,9 +190,10 @@ def running(root: Path, **environment: str) -> Iterator[Ui]:
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        ui.wait_for_line(r"Serving dagster-webserver on", 120)
+        ui.wait_for_line(r"Serving dagster-webserver on", START_SECONDS)
         for sensor in ("alert_on_failed_runs", "alert_on_failed_checks"):  # they look at no run before their first tick
-            ui.wait_for_line(rf"Sensor {sensor} skipped: Initiating", 120)
+            ui.wait_for_line(rf"Sensor {sensor} skipped: Initiating", START_SECONDS)
+        ui.wait_until_it_answers(START_SECONDS)
         yield ui
     finally:
         os.killpg(process.pid, signal.SIGTERM)
