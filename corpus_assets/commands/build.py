@@ -1,28 +1,32 @@
 """`corpus build VERSION`: one version, layer by layer, in this process and into the instance that the UI shows."""
 
 import argparse
-import errno
 import os
 import shutil
 import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpus_assets.commands import environment, words
-from corpus_assets.plans.pinned import Version, load_version
+from corpus_assets.plans import space
+from corpus_assets.plans.pinned import Build, Version, load_version, row_to_pin
+from corpus_assets.validation.ledger import check_row_for_version
 from formats import evidence, ledger
-from formats.errors import ConfigError
+from formats.errors import ConfigError, CorpusError, CorruptDataError, TransientError
 from formats.layout import Layout
-from formats.naming import VersionKey
+from formats.naming import PairKey, VersionKey
+from resources.engines.contract import Engine
 from resources.progress import heard_by
 
 if TYPE_CHECKING:
     import dagster as dg
+
+    from corpus_assets.commands.unchanged import Finding, Unchanged
 
 PAIR, VERSION = "pair", "version"
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -30,7 +34,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (PAIR, ("raw_fetch", "doc_signals", "filtered_docs", "minhash_signatures")),
     (VERSION, ("dedup_clusters",)),
     (PAIR, ("scrubbed_docs",)),
-    (VERSION, ("shards", "manifest", "datasheet")),
+    (VERSION, ("shards", "manifest", "datasheet", "ngram_index")),
 )
 """A run cannot mix partitions definitions, so a version is built in layers, each after the one before is done. Ledger
 rows come first: a licence that is not allowed stops the version before anything of it is fetched.
@@ -42,6 +46,12 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("build", help="materialize a version, layer by layer, with its checks")
     parser.set_defaults(run=run)
     parser.add_argument("version", metavar="VERSION", help="<dataset>.<version>, such as starter.v1")
+    parser.add_argument("--ignore-space", action="store_true", help="begin although the disk may be too small")
+    add_machine_options(parser)
+
+
+def add_machine_options(parser: argparse.ArgumentParser) -> None:
+    """The options of a command that runs stages."""
     parser.add_argument("--workers", type=int, help="engine workers; changes no byte (default: CORPUS_WORKERS, else 2)")
     parser.add_argument("--memory", help="memory of one sort, such as 1GiB; changes no byte")
     parser.add_argument("--verbose", action="store_true", help="show Dagster's own log")
@@ -50,11 +60,15 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """0: built, every check passed or only warned; 1: a run or check failed. Raises ConfigError before any work."""
     key = VersionKey.parse(args.version)
+    take_machine_options(args)
+    return build(args.layout, key, verbose=args.verbose, ignore_space=args.ignore_space)
+
+
+def take_machine_options(args: argparse.Namespace) -> None:
     if args.workers is not None:
         os.environ["CORPUS_WORKERS"] = str(args.workers)
     if args.memory is not None:
         os.environ["CORPUS_MEMORY"] = args.memory
-    return build(args.layout, key, verbose=args.verbose)
 
 
 def check_rows(layout: Layout, version: Version) -> None:
@@ -69,38 +83,126 @@ def check_rows(layout: Layout, version: Version) -> None:
         raise ConfigError("\n".join(found))
 
 
-def build(layout: Layout, key: VersionKey, *, verbose: bool = False) -> int:
+def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_space: bool = False) -> int:
     """Build one version with progress; stops after the first layer in which something failed."""
     version = load_version(layout, key)  # what a person has to mend stops here, before any work
     check_rows(layout, version)
-    from resources.engine import EngineResource  # loads Dagster, which takes seconds
-
-    EngineResource().open(layout)
-    environment.prepare(layout)
-    warnings.filterwarnings("ignore", message=".*is currently in (beta|preview).*")
-    import dagster as dg
-
-    from corpus_assets.commands import dead_runs
-    from corpus_assets.definitions import defs
-
+    engine = open_engine(layout)
+    room = space.expected(Build(layout, engine), version)
+    for one in room:
+        print(f"space: {one}")
+    if not ignore_space:
+        space.hold(room)
     began = time.monotonic()
-    with _database_in_words(layout), dg.DagsterInstance.get() as instance, dead_runs.this_process(layout) as tags:
-        if buried := dead_runs.bury(layout, instance):
-            said = words.counted(buried, "run")
-            print(f"marked as failed: {said} of killed processes; their finished parts are used")
-        builder = Builder(defs.resolve_implicit_global_asset_job_def(), instance, tags, verbose)
-        builder.observe("ledger", "corpus_config", "eval_sets")
-        for number, (kind, assets) in enumerate(LAYERS, 1):
-            print(f"layer {number} of {len(LAYERS)}: {', '.join(assets)}")
-            partitions = [str(pair) for pair in version.pairs] if kind == PAIR else [str(key)]
-            failed = [partition for partition in partitions if not builder.materialize(partition, assets)]
-            if failed:
-                stopped = f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again"
-                print(stopped, file=sys.stderr)
-                return 1
+    with opened(layout, verbose=verbose) as (builder, checks):
+        from corpus_assets.commands.unchanged import Unchanged
+
+        unchanged = Unchanged(Build(layout, engine), version, builder.instance, checks)
+        failed = run_layers(version, builder, unchanged)
+    if failed:
+        stopped = f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again"
+        print(stopped, file=sys.stderr)
+        return 1
     print(f"{key} is built, in {time.monotonic() - began:.1f} s: {layout.version(key)}")
     print(f"what is in it, for people: {layout.evidence(key) / evidence.DATASHEET_HTML}")
     return 0
+
+
+def open_engine(layout: Layout) -> Engine:
+    """The engine as options and environment set it. Raises ConfigError, before any work."""
+    from resources.engine import EngineResource  # loads Dagster, which takes seconds
+
+    return EngineResource().open(layout)
+
+
+@contextmanager
+def opened(layout: Layout, *, verbose: bool) -> Iterator[tuple["Builder", list["dg.AssetCheckKey"]]]:
+    """What runs assets of the graph on this root, and every check of the graph."""
+    environment.prepare(layout)
+    warnings.filterwarnings("ignore", message=".*is currently in (beta|preview).*")
+
+    from corpus_assets.commands import dead_runs, history
+    from corpus_assets.definitions import defs
+
+    with (
+        _database_in_words(layout),
+        history.written_quickly(),
+        history.open_instance() as instance,
+        dead_runs.this_process(layout) as tags,
+    ):
+        if buried := dead_runs.bury(layout, instance):
+            said = words.counted(buried, "run")
+            print(f"marked as failed: {said} of killed processes; their finished parts are used")
+        checks = sorted(defs.resolve_asset_graph().asset_check_keys)
+        yield Builder(defs.resolve_implicit_global_asset_job_def(), instance, tags, verbose), checks
+
+
+def run_layers(version: Version, builder: "Builder", unchanged: "Unchanged") -> list[str]:
+    """Run what does not stand, layer by layer; the partitions that failed in the first layer where any did."""
+    if not unchanged.observed():
+        builder.observe("ledger", "corpus_config", "eval_sets")
+    layers = layers_of(unchanged.build.layout, version)
+    for number, (kind, assets) in enumerate(layers, 1):
+        print(f"layer {number} of {len(layers)}: {', '.join(assets)}")
+        partitions = [str(pair) for pair in version.pairs] if kind == PAIR else [str(version.key)]
+        if failed := run_layer(builder, unchanged, partitions, assets):
+            return failed
+    return []
+
+
+def layers_of(layout: Layout, version: Version) -> Sequence[tuple[str, tuple[str, ...]]]:
+    """LAYERS, the first two in one where every row may be used: a run a source less, and nothing is fetched before all
+    rows are known to be allowed.
+    """
+    rows, of_sources, *rest = LAYERS
+    if all(_may_be_used(layout, version, pair) for pair in version.pairs):
+        return [(PAIR, (*rows[1], *of_sources[1])), *rest]
+    return LAYERS
+
+
+def _may_be_used(layout: Layout, version: Version, pair: PairKey) -> bool:
+    """Whether the checks of ledger_entry will let the row through; its run says why not."""
+    try:
+        return not check_row_for_version(row_to_pin(layout, pair), version.config)
+    except CorpusError:
+        return False
+
+
+def run_layer(
+    builder: "Builder", unchanged: "Unchanged", partitions: Sequence[str], assets: Sequence[str]
+) -> list[str]:
+    """Run what of a layer does not stand; the partitions in which something failed."""
+    found, failed = unchanged.layer(partitions, assets), []
+    for partition in partitions:
+        before = found.get(partition)
+        if before and before.run_id:
+            builder.tell_unchanged(partition, before)
+        elif not _run_partition(builder, unchanged, partition, assets, before.damage if before else ()):
+            failed.append(partition)
+        unchanged.stands(partition, assets)
+    return failed
+
+
+def _run_partition(
+    builder: "Builder",
+    unchanged: "Unchanged",
+    partition: str,
+    assets: Sequence[str],
+    damage: Sequence[CorruptDataError],
+) -> bool:
+    """Run the assets of one partition. False when something failed, and when damage found before it is still there: a
+    run reads no more than it needs.
+    """
+    for error in damage:
+        print(f"    damaged: {error}")
+    run_id = builder.materialize(partition, assets)
+    if run_id is None:
+        return False
+    if damage and unchanged.still_damaged(partition, assets):
+        print(f"    {partition} is not mended by this run; do what is said above")
+        return False
+    unchanged.ran(partition, assets, run_id)
+    return True
 
 
 @dataclass(frozen=True)
@@ -116,8 +218,16 @@ class Builder:
         """Note the inputs' data versions: what is materialized before the first observation would never turn stale."""
         self._run(None, inputs)
 
-    def materialize(self, partition: str, assets: Sequence[str]) -> bool:
-        """Materialize the assets of one partition with their checks. False when a step or a blocking check failed."""
+    def tell_unchanged(self, partition: str, found: "Finding") -> None:
+        """A line of a partition whose last run stands, and what its checks warned of."""
+        verified = f", {words.counted(found.num_files, 'file')} verified" if found.num_files else ""
+        print(f"  same   {partition:32} as run {str(found.run_id)[:8]} left it{verified}")
+        _print_checks(found.warnings)
+
+    def materialize(self, partition: str, assets: Sequence[str]) -> str | None:
+        """Materialize the assets of one partition with their checks; the run's id, None when a step or a blocking check
+        failed.
+        """
         from corpus_assets.alerts import failed_checks, failed_steps
 
         began = time.monotonic()
@@ -126,11 +236,10 @@ class Builder:
         seconds = time.monotonic() - began
         clear = "\x1b[K" if sys.stdout.isatty() else ""
         print(f"{clear}  {'ok    ' if result.success else 'FAILED'} {partition:32} {seconds:6.1f} s  {_rows(result)}")
-        for check in failed_checks(self.instance, result.run_id):
-            print(f"    {check['severity']} {check['asset']}/{check['check']}: {check['description']}")
+        _print_checks(failed_checks(self.instance, result.run_id))
         for step in failed_steps(self.instance, result.run_id):
             print(f"    failed: {step['step']}: {words.of_step_error(step['error'])}")
-        return result.success
+        return result.run_id if result.success else None
 
     def _run(self, partition: str | None, assets: Sequence[str]) -> "dg.ExecuteInProcessResult":
         import dagster as dg
@@ -148,15 +257,25 @@ class Builder:
             )
 
 
+def _print_checks(checks: Iterable[dict[str, Any]]) -> None:
+    for check in checks:
+        print(f"    {check['severity']} {check['asset']}/{check['check']}: {check['description']}")
+
+
 @contextmanager
 def _database_in_words(layout: Layout) -> Iterator[None]:
-    """Raises OSError for what Dagster's database cannot do: a full disk, a file it may not write or does not know."""
+    """Raises TransientError for what Dagster's database cannot do: a full disk, a file it may not write or does not
+    know.
+    """
     from sqlalchemy.exc import DatabaseError
 
     try:
         yield
     except DatabaseError as error:
-        raise OSError(errno.EIO, str(error.orig), str(layout.root / environment.HISTORY)) from None
+        raise TransientError(
+            f"{layout.root / environment.HISTORY}: {error.orig}; make room and let this user write there, or move the "
+            "folder away (it is the history of runs, no part of the corpus), then run again"
+        ) from None
 
 
 @contextmanager

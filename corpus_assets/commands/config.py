@@ -1,4 +1,6 @@
-"""`corpus config new` writes a config to begin with; `corpus config show` says each setting and where it comes from."""
+"""`corpus config new` writes a config to begin with; `corpus config show` says each setting and where it comes from;
+`corpus config try` (config_try.py) how verdicts would change under other thresholds.
+"""
 
 import argparse
 import json
@@ -6,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from corpus_assets.commands import config_try
 from corpus_assets.validation import corpus_config as validation
 from corpus_assets.validation import plain_yaml, spdx, yaml_edit
 from corpus_assets.validation.ledger import check_row_for_version
@@ -46,11 +49,14 @@ def add_parser(subparsers: Any) -> None:
     show = verbs.add_parser("show", help="every effective setting and where it comes from")
     show.add_argument("version", metavar="VERSION", help="<dataset>.<version>")
     show.add_argument("--json", action="store_true", help="print {path, config_sha256, settings, from_file} as JSON")
+    config_try.add_options(verbs.add_parser("try", help="how other thresholds would change verdicts, running nothing"))
 
 
 def run(args: argparse.Namespace) -> int:
     """0: done. Raises ConfigError."""
     key = VersionKey.parse(args.version)
+    if args.verb == "try":
+        return config_try.run(args, key)
     return _new(args, key) if args.verb == "new" else _show(args, key)
 
 

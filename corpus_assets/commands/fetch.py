@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0: all files are here and verified (or listed). Raises ConfigError, CorruptDataError, TransientError."""
-    row = _valid_row(args.layout.ledger, args.source)
+    row = valid_row(args.layout.ledger, args.source)
     wanted = [
         Wanted(file.url, file.sha256, file.num_bytes, ledger.resolve_local(args.layout.ledger, file.url))
         for file in row.files
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _valid_row(path: Path, source: str) -> LedgerRow:
+def valid_row(path: Path, source: str) -> LedgerRow:
     """The source's row. Raises ConfigError when it breaks a rule of the ledger, its licence included: then not a byte
     is fetched. Whether a version allows the licence is the version's to say.
     """

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from corpus_assets.commands import measure
+from corpus_assets.commands.found_files import expand
 from corpus_assets.commands.words import counted
 from corpus_assets.validation import spdx
 from corpus_assets.validation.ledger import check_ledger
@@ -16,6 +17,9 @@ from formats.errors import ConfigError
 from formats.ledger import CONTAINERS, KINDS, FieldMapping, LedgerFile, LedgerRow
 from formats.reasons import PROFILES
 from resources.download.progress import in_units
+from resources.download.settings import FetchSettings
+from resources.download.sources import Sources
+from resources.download.wanted import masked
 
 
 def add_parser(subparsers: Any) -> None:
@@ -25,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     add = verbs.add_parser("add", help="measure files and append one row")
     add.add_argument("source", metavar="SOURCE", help="the new source's name")
-    add.add_argument("files", metavar="PATH_OR_URL", nargs="+", help="files, folders, patterns or http(s) URLs")
+    add.add_argument("files", metavar="PATH_OR_URL", nargs="+", help="files, folders, patterns or URLs (http, s3, …)")
     add.add_argument("--license", required=True, metavar="SPDX", help="an SPDX expression, such as CC-BY-4.0")
     add.add_argument("--kind", choices=KINDS, help="what the files hold (default: as their suffixes say)")
     add.add_argument("--container", choices=CONTAINERS, help="archives of such files (default: as the suffixes say)")
@@ -49,7 +53,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> int:
     license_spdx = spdx.normalized(args.license)
-    names = measure.expand(args.files)
+    with Sources(FetchSettings()) as sources:
+        return _add_measured(args, license_spdx, sources)
+
+
+def _add_measured(args: argparse.Namespace, license_spdx: str, sources: Sources) -> int:
+    names = expand(args.files, sources, lambda path, words: print(f"note: {path}: {words}", file=sys.stderr))
     draft = _draft(args, names, license_spdx)
     wrong = [f"field {field}: {message}" for field, message in ledger.problems(ledger.to_json(draft))]
     if wrong:  # before a long measurement, not after it
@@ -57,8 +66,8 @@ def _add(args: argparse.Namespace) -> int:
     if args.layout.ledger.exists() and any(row.source_id == args.source for row in ledger.read(args.layout.ledger)):
         raise ConfigError(f"the ledger has a source {args.source} already; edit its row or choose another name")
     progress = measure.Counter(sys.stderr, len(names))
-    with measure.connections() as connections, closing(progress):
-        files = tuple(measure.measure(name, args.layout, connections, progress) for name in names)
+    with closing(progress):
+        files = tuple(measure.measure(name, args.layout, sources, progress) for name in names)
     row = LedgerRow(**{**vars(draft), "files": files})
     ledger.append(args.layout.ledger, row)
     measured = f"{counted(len(files), 'file')}, {in_units(row.num_bytes)}"
@@ -73,7 +82,7 @@ def _draft(args: argparse.Namespace, names: list[str], license_spdx: str) -> Led
     kind, container = measure.guess(names)
     kind, container = args.kind or kind, args.container or container
     if not kind:
-        raise ConfigError(f"what {names[0]} holds cannot be told from its suffix; say --kind {'|'.join(KINDS)}")
+        raise ConfigError(f"what {masked(names[0])} holds cannot be told from its suffix; say --kind {'|'.join(KINDS)}")
     title = args.title or args.source
     mapped = {name: value for name in ("text", "url", "date", "license") if (value := getattr(args, f"{name}_field"))}
     return LedgerRow(

@@ -1,9 +1,8 @@
-"""What `corpus ledger add` finds out about files: which ones are meant, their kind, SHA-256 and length.
+"""What `corpus ledger add` finds out about files: their kind, SHA-256 and length.
 
-A file of the web is read once, into the cache under its SHA-256, so that the first build need not fetch it again.
+A file from elsewhere is read once, into the cache under its SHA-256, so that the first build need not fetch it again.
 """
 
-import glob
 import hashlib
 import os
 import secrets
@@ -13,15 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+from corpus_assets.commands.found_files import is_remote
 from corpus_assets.commands.words import counted
 from formats import durable
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from formats.ledger import LedgerFile
-from resources.download.http import Connections
 from resources.download.progress import Progress, in_units
-from resources.download.settings import FetchSettings
-from resources.download.wanted import HTTP_SCHEMES, masked
+from resources.download.sources import Sources
+from resources.download.wanted import masked
 
 _BLOCK_BYTES = 1024 * 1024
 _COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz", ".lz4")
@@ -30,7 +29,7 @@ _KINDS = {
     ".ndjson": "jsonl", ".parquet": "parquet", ".txt": "text", ".text": "text", ".md": "markdown",
     ".markdown": "markdown",
 }  # fmt: skip
-_CONTAINERS = {".tar": "tar", ".tgz": "tar", ".zip": "zip"}
+_CONTAINERS = {".tar": "tar", ".tgz": "tar", ".tbz2": "tar", ".tzst": "tar", ".zip": "zip"}
 
 
 class Counter:
@@ -72,26 +71,6 @@ class Counter:
             print("\r\x1b[K", end="", file=self._stream, flush=True)
 
 
-def is_remote(text: str) -> bool:
-    return text.partition("://")[0].lower() in HTTP_SCHEMES and "://" in text
-
-
-def expand(arguments: Sequence[str]) -> list[str]:
-    """URLs as they are, and the files meant by paths, folders (all files below, without hidden ones) and patterns.
-    Each once, sorted. Raises ConfigError where an argument names no file, or a URL that nothing here can fetch.
-    """
-    found: set[str] = set()
-    for argument in arguments:
-        scheme, is_url, _ = argument.partition("://")
-        if is_url and not is_remote(argument) and scheme.isalnum():
-            raise ConfigError(f"{argument}: only http(s) URLs can be fetched; give others as files, by their paths")
-        names = [argument] if is_remote(argument) else list(_local(argument))
-        if not names:
-            raise ConfigError(f"{argument}: no such file, and no folder or pattern with files in it")
-        found.update(names)
-    return sorted(found)
-
-
 def guess(names: Sequence[str]) -> tuple[str | None, str | None]:
     """(kind, container) as the suffixes say, None where they do not say or do not agree."""
     suffixes = [_suffix(name) for name in names]
@@ -109,31 +88,23 @@ def url_in_ledger(name: str, layout: Layout) -> str:
     return os.path.relpath(path, layout.ledger.parent.absolute()) if path.is_relative_to(root) else str(path)
 
 
-def measure(name: str, layout: Layout, connections: Connections, progress: Progress) -> LedgerFile:
-    """Read the file once. Raises ConfigError where it is not there, TransientError where it broke off."""
+def measure(name: str, layout: Layout, sources: Sources, progress: Progress) -> LedgerFile:
+    """Read the file once. Raises ConfigError where it is not there, TransientError where it broke off or changed."""
     url = url_in_ledger(name, layout)
     if is_remote(name):
-        return _measure_remote(name, layout.cache, connections, progress)
+        return _measure_remote(name, layout.cache, sources, progress)
     try:
-        num_bytes = Path(name).stat().st_size
-        progress.begin(name, 0, num_bytes)
         with open(name, "rb") as file:
+            before = os.fstat(file.fileno())
+            progress.begin(name, 0, before.st_size)
             measured = _hash(iter(lambda: file.read(_BLOCK_BYTES), b""), name, progress)
+            after = os.fstat(file.fileno())
     except OSError as error:
         raise ConfigError(f"{name}: cannot be read ({error.strerror})") from None
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or after.st_size != measured[1]:
+        raise TransientError(f"{name}: changed while it was measured; run the command again when it is finished")
     progress.end(name, "measured")
     return LedgerFile(url, *measured)
-
-
-def _local(argument: str) -> Iterator[str]:
-    path = Path(argument)
-    if path.is_file():
-        yield argument
-    elif path.is_dir():
-        below = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
-        yield from (str(path / file) for file in below if not any(part.startswith(".") for part in file.parts))
-    else:
-        yield from (name for name in glob.glob(argument, recursive=True) if Path(name).is_file())  # noqa: PTH207
 
 
 def _suffix(name: str) -> str:
@@ -143,12 +114,12 @@ def _suffix(name: str) -> str:
     return path.suffix.lower()
 
 
-def _measure_remote(url: str, cache: Path, connections: Connections, progress: Progress) -> LedgerFile:
+def _measure_remote(url: str, cache: Path, sources: Sources, progress: Progress) -> LedgerFile:
     cache.mkdir(parents=True, exist_ok=True)
     under_way = cache / f"ledger-add-{secrets.token_hex(8)}.partial"
     name = masked(url)
     try:
-        with connections.get(url, 0, None) as answer, open(under_way, "wb") as file:
+        with sources.get(url, 0, None) as answer, durable.naming(under_way), open(under_way, "wb") as file:
             progress.begin(name, 0, answer.total or 0)
 
             def blocks() -> Iterator[bytes]:
@@ -161,7 +132,7 @@ def _measure_remote(url: str, cache: Path, connections: Connections, progress: P
                 raise TransientError(f"{name}: ended at {num_bytes} of {answer.total} bytes; run the command again")
             file.flush()
             os.fsync(file.fileno())
-        under_way.chmod(0o444)
+        under_way.chmod(under_way.stat().st_mode & durable.READ_ONLY)
         under_way.replace(cache / sha256)
         durable.fsync_folder(cache)
     except BaseException:
@@ -179,7 +150,3 @@ def _hash(blocks: Iterator[bytes], name: str, progress: Progress) -> tuple[str, 
         num_bytes += len(block)
         progress.advance(name, num_bytes)
     return hasher.hexdigest(), num_bytes
-
-
-def connections() -> Connections:
-    return Connections(FetchSettings())

@@ -1,4 +1,4 @@
-"""`corpus up [--build VERSION]`: the Dagster UI on this corpus, after a build if one is asked for."""
+"""`corpus up [--build KEY]`: the Dagster UI on this corpus, after a build if one is asked for."""
 
 import argparse
 import os
@@ -10,8 +10,10 @@ from typing import Any, NoReturn
 
 from corpus_assets.commands import environment
 from corpus_assets.commands.build import build
+from corpus_assets.commands.tokenize import tokenize
 from formats.errors import ConfigError
-from formats.naming import VersionKey
+from formats.layout import Layout
+from formats.naming import TokensKey, VersionKey
 
 HOST, PORT = "127.0.0.1", 3000
 
@@ -20,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `up` to the command line."""
     parser = subparsers.add_parser("up", help="show the corpus in the Dagster UI")
     parser.set_defaults(run=run)
-    parser.add_argument("--build", metavar="VERSION", help="build this version first")
+    parser.add_argument("--build", metavar="KEY", help="build this version, or the snapshot of this token set, first")
     parser.add_argument("--host", default=HOST, help=f"default: {HOST}, reachable from this machine alone")
     parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}")
 
@@ -30,9 +32,15 @@ def run(args: argparse.Namespace) -> int:
     check_port(args.host, args.port)
     if args.build is None:
         environment.prepare(args.layout)
-    elif failed := build(args.layout, VersionKey.parse(args.build)):
+    elif failed := _build(args.layout, args.build):
         return failed
     return _become_the_ui(args.host, args.port)
+
+
+def _build(layout: Layout, key: str) -> int:
+    if key.count(".") > 1:
+        return tokenize(layout, TokensKey.parse(key))
+    return build(layout, VersionKey.parse(key))
 
 
 def _become_the_ui(host: str, port: int) -> NoReturn:
@@ -42,6 +50,10 @@ def _become_the_ui(host: str, port: int) -> NoReturn:
         raise ConfigError("the dagster command is not installed in this environment; install the project again")
     # Dagster lets a sensor look at five runs a tick; a version of many sources has two runs a source.
     os.environ.setdefault("DAGSTER_RUN_STATUS_SENSOR_PROCESS_LIMIT", "100")
+    # On a busy machine the code can take longer to answer than the minute after which Dagster fails a run.
+    os.environ.setdefault("DAGSTER_GRPC_TIMEOUT_SECONDS", "600")
+    # Alerts link to the runs' pages; behind a proxy, whoever sets it knows the address better.
+    os.environ.setdefault("CORPUS_UI_URL", f"http://{host}:{port}")
     print(f"The UI is at http://{host}:{port} (Ctrl-C ends it)", flush=True)
     os.execv(dagster, [dagster, "dev", "-w", str(environment.PROJECT / "workspace.yaml"), "-h", host, "-p", str(port)])
 

@@ -1,4 +1,4 @@
-"""`corpus verify VERSION`: read a published version back and hold it to everything that it promises.
+"""`corpus verify KEY`: read a published version, or a snapshot, back and hold it to everything that it promises.
 
 Everything is hashed again; rows stream by, one row group at a time.
 """
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corpus_assets.commands import verify_snapshot
 from corpus_assets.commands.verify_evidence import check_evidence
-from corpus_assets.commands.verify_report import Say, VerifyReport
+from corpus_assets.commands.verify_report import Report, Say, VerifyReport
 from corpus_assets.commands.verify_rows import check_manifest, check_shards
+from corpus_assets.plans import yanking
 from corpus_assets.plans.published_version import CONFIG_COPY, published_versions
 from formats import corpus_manifest, durable, evidence
 from formats.errors import ConfigError, CorruptDataError
@@ -72,6 +74,7 @@ def verify_version(
     report.manifest = _digest(folder / corpus_manifest.NAME_ON_DISK)
     report.seal = None if shards_only else _digest(told / evidence.SEAL)
     _check_lock(layout, report, Pin.read(pin) if pin else None, shards_only)
+    _tell_yank(layout, report)
     manifest = check_manifest(folder, report)
     if manifest is None:
         return report
@@ -83,6 +86,17 @@ def verify_version(
     if deep:
         _check_texts(layout, report, say)
     return report
+
+
+def _tell_yank(layout: Layout, report: VerifyReport) -> None:
+    """A mark is no damage: it is told, and the bytes are held to their promises all the same."""
+    try:
+        record = yanking.of_version(layout, report.version)
+    except CorruptDataError as error:
+        report.check("yank", "the mark beside the version can be read").add(error)
+        return
+    if record is not None:
+        report.notes.append(str(record))
 
 
 def _digest(path: Path) -> str | None:
@@ -141,9 +155,13 @@ def _check_texts(layout: Layout, report: VerifyReport, say: Say | None) -> None:
 
 def add_parser(subparsers: Any) -> None:
     """Add `verify` to the command line."""
-    parser = subparsers.add_parser("verify", help="read a version back: hashes, rows, order, splits, texts, evidence")
+    parser = subparsers.add_parser("verify", help="read a version or a snapshot back, and hold it to its promises")
     parser.set_defaults(run=run)
-    parser.add_argument("version", metavar="VERSION", help="<dataset>.<version>, such as starter.v1")
+    parser.add_argument(
+        "key",
+        metavar="KEY",
+        help="a version, such as starter.v1; or a snapshot: its id (sha256:…), or the token set it was made of",
+    )
     parser.add_argument(
         "--pin",
         type=Path,
@@ -160,25 +178,33 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """0: every check passed; 1: one failed. Raises ConfigError."""
     say = (lambda name: print(f"reading {name}", file=sys.stderr)) if sys.stderr.isatty() else None
-    report = verify_version(
-        args.layout, VersionKey.parse(args.version), args.pin, shards_only=args.shards_only, deep=args.deep, say=say
-    )
+    report: Report
+    if verify_snapshot.is_meant(args.key):
+        _refuse_options_of_versions(args)
+        report = verify_snapshot.verify(args.layout, args.key, say=say)
+    else:
+        key = VersionKey.parse(args.key)
+        report = verify_version(args.layout, key, args.pin, shards_only=args.shards_only, deep=args.deep, say=say)
     if args.json:
         print(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
         return 0 if report.ok else 1
-    for check in report.checks:
-        print(f"{'ok    ' if check.ok else 'FAILED'} {check.name}: {check.says}")
-        for problem in check.problems:
-            print(f"       {problem}")
-        if check.num_problems > len(check.problems):
-            print(f"       and {check.num_problems - len(check.problems)} more")
-    for note in report.notes:
-        print(f"note   {note}")
-    if not args.deep:
+    print(*report.lines(), sep="\n")
+    if isinstance(report, VerifyReport):
+        _print_pin(report, args.deep)
+    print(report.verdict)
+    return 0 if report.ok else 1
+
+
+def _refuse_options_of_versions(args: argparse.Namespace) -> None:
+    for name in ("pin", "shards_only", "deep"):
+        if getattr(args, name):
+            raise ConfigError(f"--{name.replace('_', '-')} is for versions; the id of a snapshot is its own pin")
+
+
+def _print_pin(report: VerifyReport, deep: bool) -> None:
+    if not deep:
         print("note   the texts were not put through the rules again; --deep does that")
     if report.ok:
         print("pin    keep what follows elsewhere, and give it back with --pin FILE:")
         print(report.manifest)
         print(*([f"{report.seal}  evidence"] if report.seal else []), sep="\n")
-    print(f"{report.version}: {'every check passed' if report.ok else 'a check failed'}")
-    return 0 if report.ok else 1

@@ -25,7 +25,7 @@ from formats.corpus_manifest import PII_KEYS
 from formats.errors import ConfigError, CorruptDataError
 from formats.ledger import LedgerRow
 from formats.naming import VersionKey
-from formats.reasons import RULE_BY_REASON, Reason
+from formats.reasons import FILTER_BY_REASON, SITE_FILTERS, Reason
 from formats.stage_tables import PII_KINDS
 
 _KINDS = tuple(f"pii_{kind}" for kind in PII_KINDS)
@@ -66,7 +66,7 @@ def check_evidence(
         report.notes.append("the evidence was not held against the rows, since not all of them could be read")
     problems = {
         ("sums", "documents and PII sum to what the manifest says"): _sums(told, manifest),
-        ("counts", "counts.json is what documents and files sum to"): _counts(told),
+        ("counts", "counts.json is what documents, files and shards sum to"): _counts(told, published),
         ("config", "config.yaml is the manifest's, and it allows every ledger row"): _config(told, manifest, published),
         ("ledger", "source and licence of every row are those of its ledger row"): _ledger(told, manifest, published),
     }
@@ -91,6 +91,8 @@ class _Told:
     pii: Counter[str] = field(default_factory=Counter)
     files: Counter[tuple[str, str]] = field(default_factory=Counter)
     lineage: list[dict[str, Any]] = field(default_factory=list)
+    listed: Counter[str] = field(default_factory=Counter)
+    wordy: set[str] = field(default_factory=set)
     strange_shards: int = 0
 
     def of_verdict(self) -> Counter[str]:
@@ -125,7 +127,8 @@ def _read(folder: Path, num_shards: int, check: Check) -> _Told | None:
         counts, stages = (_object(folder / name) for name in (evidence.COUNTS, evidence.STAGE_VERSIONS))
         rows = {row.source_id: row for row in ledger.read(folder / evidence.LEDGER_ROWS)}
         told = _Told(folder, counts, stages, rows, [0] * num_shards)
-        for name in evidence.SCHEMAS:
+        sealed = evidence.read_seal(folder)
+        for name in (name for name in evidence.TABLES if evidence.table_names(name, sealed)):
             for batch in evidence.read(folder, name):
                 tables.validate(batch, name, folder / name)
                 if name == "documents":
@@ -134,6 +137,10 @@ def _read(folder: Path, num_shards: int, check: Check) -> _Told | None:
                     told.add_files(batch)
                 elif name == "lineage":
                     told.lineage += batch.to_pylist()
+                elif name == "listed_words":
+                    told.wordy.update(batch.filter(batch.column("too_many")).column("id").to_pylist())
+                elif name == "listed_sites":
+                    told.listed.update(batch.column("reason").to_pylist())
     except (CorruptDataError, ConfigError) as error:
         check.add(error)
         return None
@@ -151,8 +158,8 @@ def _sums(told: _Told, manifest: dict[str, Any]) -> Iterator[str]:
     verdicts, dedup = told.of_verdict(), manifest["dedup"]
     by_filter: Counter[str] = Counter()
     for reason, n in verdicts.items():
-        if reason in RULE_BY_REASON:
-            by_filter[RULE_BY_REASON[reason].filter] += n
+        if reason in FILTER_BY_REASON:
+            by_filter[FILTER_BY_REASON[reason]] += n
     near = verdicts[Reason.NEAR_DUPLICATE] + verdicts[Reason.TRAIN_NEAR_VAL]
     pairs = {
         "kept documents": (verdicts[Reason.KEPT], manifest["n_docs"]),
@@ -166,10 +173,17 @@ def _sums(told: _Told, manifest: dict[str, Any]) -> Iterator[str]:
     for what, (found, said) in pairs.items():
         if found != said:
             yield f"{what} are {found}, the manifest says {said}"
+    if (n := verdicts[Reason.TOO_MANY_LISTED_WORDS]) > len(told.wordy):
+        yield f"documents dropped for listed words are {n}, listed_words has {len(told.wordy)} with too many"
+    for reason in SITE_FILTERS:
+        if verdicts[reason] != told.listed[reason]:
+            yield f"documents dropped as {reason} are {verdicts[reason]}, listed_sites has {told.listed[reason]}"
 
 
-def _counts(told: _Told) -> Iterator[str]:
+def _counts(told: _Told, published: Published | None) -> Iterator[str]:
     """counts.json is what `corpus trace` and the datasheet tell."""
+    if published is not None and told.counts.get("shard_bytes") != published.num_bytes:
+        yield f"shards have {published.num_bytes} bytes, {evidence.COUNTS} says {told.counts.get('shard_bytes')}"
     said = told.counts.get("sources")
     if not isinstance(said, dict) or not all(isinstance(one, dict) for one in said.values()):
         yield f"{evidence.COUNTS}: sources are {type(said).__name__}, expected an object of objects"

@@ -1,6 +1,6 @@
 """What `corpus verify` found: its checks, each with its problems, and notes on what was not checked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,26 +35,52 @@ class Check:
 
 
 @dataclass
-class VerifyReport:
-    """What was checked of a version. `notes` say what could not be checked, and are no failure; `manifest` and `seal`
-    are the SHA-256 of `_MANIFEST.json` and `_EVIDENCE.json` as they lie there, None where there is none.
-    """
+class Report:
+    """What was checked of `of`, a version or a snapshot. `notes` say what could not be checked, and are no failure."""
 
-    version: VersionKey
+    of: object
     checks: list[Check] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    manifest: str | None = None
-    seal: str | None = None
 
     @property
     def ok(self) -> bool:
         return all(check.ok for check in self.checks)
 
+    @property
+    def verdict(self) -> str:
+        return f"{self.of}: {'every check passed' if self.ok else 'a check failed'}"
+
     def check(self, name: str, says: str) -> Check:
         self.checks.append(Check(name, says))
         return self.checks[-1]
 
+    def lines(self) -> Iterator[str]:
+        """The report for people, without the verdict."""
+        for check in self.checks:
+            yield f"{'ok    ' if check.ok else 'FAILED'} {check.name}: {check.says}"
+            yield from (f"       {problem}" for problem in check.problems)
+            if check.num_problems > len(check.problems):
+                yield f"       and {check.num_problems - len(check.problems)} more"
+        yield from (f"note   {note}" for note in self.notes)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"ok": self.ok, "checks": [check.as_json() for check in self.checks], "notes": self.notes}
+
+
+@dataclass
+class VerifyReport(Report):
+    """Of a version; `manifest` and `seal` are the SHA-256 of `_MANIFEST.json` and `_EVIDENCE.json` as they lie there,
+    None where there is none.
+    """
+
+    of: VersionKey
+    manifest: str | None = None
+    seal: str | None = None
+
+    @property
+    def version(self) -> VersionKey:
+        return self.of
+
     def as_json(self) -> dict[str, Any]:
         digests = {"manifest_sha256": self.manifest, "evidence_sha256": self.seal}
-        checks = [check.as_json() for check in self.checks]
-        return {"version": str(self.version), "ok": self.ok, **digests, "checks": checks, "notes": self.notes}
+        return {"version": str(self.version), **digests, **super().as_json()}

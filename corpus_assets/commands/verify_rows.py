@@ -25,13 +25,14 @@ COMPARED = ("id", "row", "lang", "split", "pii_redactions", "url")
 
 class Published:
     """What the shards hold, for the evidence to be held against: rows by (shard, source, licence); per shard a digest
-    of its rows that does not depend on their order; and which permilles are val.
+    of its rows that does not depend on their order; which permilles are val; and the bytes of their files.
     """
 
     def __init__(self, num_shards: int) -> None:
         self.rows: Counter[tuple[int, str, str]] = Counter()
         self.digests = [0] * num_shards
         self.largest_val, self.smallest_train = -1, 1000
+        self.num_bytes = 0
 
     def add(self, shard: int, first_row: int, batch: pa.RecordBatch) -> None:
         """Rows of a shard; `first_row` counts over the whole version."""
@@ -82,6 +83,7 @@ def check_shards(folder: Path, manifest: dict[str, Any], report: VerifyReport, s
         try:
             for batch in corpus_shard.read_shard(folder, entry):
                 rows.look_at(batch, folder / entry["name"])
+            rows.published.num_bytes += (folder / entry["name"]).stat().st_size
         except CorruptDataError as error:
             hashes.add(error)
         start += entry["rows"]

@@ -6,9 +6,12 @@ import re
 _TODO = {
     errno.ENOSPC: "make room",
     errno.EDQUOT: "make room, or have the quota raised",
+    errno.EFBIG: "raise the largest size of a file (ulimit -f), or have the quota raised",
     errno.EROFS: "mount it for writing, or work on a copy elsewhere",
     errno.EACCES: "let this user read and write there",
     errno.EPERM: "let this user read and write there",
+    errno.EISDIR: "a folder lies where a file belongs: move it away",
+    errno.ENOTDIR: "a file lies where a folder belongs: move it away",
     errno.EMFILE: "raise the number of open files (ulimit -n)",
 }
 _NUMBER = re.compile(r"\[Errno ([0-9]+)\]", re.IGNORECASE)

@@ -157,8 +157,8 @@ sys.exit(cli.main(["--root", sys.argv[1], "build", "tiny.v1"]))
 @pytest.mark.parametrize(
     ("module", "function", "name"),
     [
-        ("corpus_assets.plans.pinned", "todays_value", "SIGINT"),  # inside a step
-        pytest.param("corpus_assets.plans.pinned", "todays_value", "SIGTERM", marks=pytest.mark.slow),
+        ("corpus_assets.plans.pinned", "pin_row", "SIGINT"),  # inside a step
+        pytest.param("corpus_assets.plans.pinned", "pin_row", "SIGTERM", marks=pytest.mark.slow),
         pytest.param("corpus_assets.alerts", "failed_checks", "SIGINT", marks=pytest.mark.slow),  # between two runs
     ],
 )

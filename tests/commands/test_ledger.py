@@ -1,6 +1,8 @@
 import hashlib
 import io
 import json
+import os
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -8,14 +10,18 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import fsspec
 import pytest
 
+from corpus_assets import cli
+from corpus_assets.commands import fetch as fetch_command
 from corpus_assets.commands import ledger as command
 from corpus_assets.commands import measure
 from formats import ledger
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from tests.commands.command_line import run
+from tests.faults import small_files
 
 TEXT = b"A fox looked at a vine.\n"
 
@@ -147,9 +153,9 @@ def test_one_file_is_no_files(root, capsys):
     assert "1 row in order" in said
 
 
-@pytest.mark.parametrize("url", ["ftp://example.org/a.txt", "s3://bucket/a.txt", "file:///a.txt", "FTP://x/y"])
+@pytest.mark.parametrize("url", ["gopher://example.org/a.txt", "file:///a.txt", "FTP://x/y"])
 def test_a_url_that_cannot_be_fetched_is_refused_as_such(root, url):
-    with pytest.raises(ConfigError, match=r"only http\(s\) URLs can be fetched; give others as files, by their paths"):
+    with pytest.raises(ConfigError, match=r"cannot be fetched; give a url of http, https, s3, .*, or a path"):
         add(root, "fables", url)
 
 
@@ -212,6 +218,15 @@ def test_a_url_that_does_not_come_whole_adds_nothing(root, name, error):
     assert list(Layout(root).cache.iterdir()) == []
 
 
+def test_a_url_that_does_not_fit_on_the_disk_is_told_with_the_place(root, capsys):
+    with server() as host, small_files(10):
+        assert cli.main(["--root", str(root), "ledger", "add", "fables", f"{host}/whole.txt", "--license", "cc0-1.0"])
+    said = capsys.readouterr().err
+    assert f"corpus: {Layout(root).cache}/" in said
+    assert "File too large; raise the largest size of a file" in said
+    assert list(Layout(root).cache.iterdir()) == []
+
+
 def test_check_prints_every_violation_and_fails(root, capsys):
     add(root, "fables", root / "in" / "a.txt")
     assert run(command, root, "ledger", "check") == 0
@@ -238,3 +253,73 @@ def test_check_as_json_says_what_the_text_says(root, capsys):
 def test_check_of_a_missing_ledger_fails_in_words(tmp_path, capsys):
     assert run(command, tmp_path, "ledger", "check") == 1
     assert "corpus ledger add" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o000, 0o664), (0o022, 0o644), (0o077, 0o600)])
+def test_what_is_written_follows_the_umask_and_is_never_for_all_to_change(root, umask, mode):
+    before = os.umask(umask)
+    try:
+        with server() as host:
+            words = ["ledger", "add", "fables", f"{host}/whole.txt", "--license", "CC0-1.0"]
+            assert cli.main(["--root", str(root), *words]) == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(Layout(root).ledger.stat().st_mode) == mode
+    (cached,) = Layout(root).cache.iterdir()
+    assert stat.S_IMODE(cached.stat().st_mode) == mode & 0o444
+
+
+def test_a_credential_in_a_url_is_refused_and_not_repeated(root, capsys):
+    for url in (
+        "http://me:hunter2@127.0.0.1:1/a.txt",
+        "http://127.0.0.1:1/a.txt?token=hunter2",
+        "http://me:hunter2@e/a",
+    ):
+        assert cli.main(["--root", str(root), "ledger", "add", "fables", url, "--license", "CC0-1.0"]) == 2
+    said = capsys.readouterr()
+    assert "hunter2" not in said.out + said.err
+    assert "user name or password" in said.err
+    assert not Layout(root).ledger.exists()
+
+
+def test_files_of_a_store_are_listed_measured_and_fetched_again_from_the_cache(root):
+    store = fsspec.filesystem("memory")
+    for name in ("b/2.txt", "b/1.txt"):
+        store.pipe_file(f"memory://tales/{name}", TEXT + name.encode())
+    add(root, "fables", "memory://tales/b")
+    row = only_row(root)
+    assert [file.url for file in row.files] == ["memory://tales/b/1.txt", "memory://tales/b/2.txt"]
+    assert {path.name for path in Layout(root).cache.iterdir()} == {file.sha256 for file in row.files}
+    store.rm("memory://tales", recursive=True)
+    assert run(fetch_command, root, "fetch", "fables") == 0
+
+
+def test_what_is_no_file_in_a_folder_is_told(root, capsys):
+    (root / "in" / "loop").symlink_to(root / "in")
+    add(root, "fables", root / "in", "--kind", "text")
+    assert f"note: {root}/in/loop: left out, a link to a folder" in capsys.readouterr().err
+    assert len(only_row(root).files) == 3
+
+
+def test_a_file_that_grows_while_it_is_measured_is_not_entered(root, monkeypatch):
+    real = measure._hash
+
+    def growing(*words):
+        found = real(*words)
+        with (root / "in" / "a.txt").open("ab") as file:
+            file.write(b"more")
+        return found
+
+    monkeypatch.setattr(measure, "_hash", growing)
+    with pytest.raises(TransientError, match=r"a\.txt: changed while it was measured"):
+        add(root, "fables", root / "in" / "a.txt")
+    assert not Layout(root).ledger.exists()
+
+
+def test_a_name_that_is_no_text_is_refused(root):
+    name = os.fsencode(root / "in") + b"/\xff.txt"
+    with open(name, "wb") as file:
+        file.write(TEXT)
+    with pytest.raises(ConfigError, match="field files"):
+        add(root, "fables", root / "in", "--kind", "text")
+    assert not Layout(root).ledger.exists()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from corpus_assets.commands import trace
+from corpus_assets.commands import trace, trace_words
 from formats.errors import ConfigError
 from formats.layout import Layout
 from tests.commands import command_line
@@ -98,7 +98,9 @@ def test_wrong_usage_is_a_config_error(layout, words):
 
 
 def test_one_thing_is_asked_at_a_time(layout):
-    for words in ([], ["a", "--source", "b"], ["--source", "a", "--domain", "b"]):
+    with pytest.raises(ConfigError, match="expected ID_OR_URL, --source"):
+        run(layout)
+    for words in (["a", "--source", "b"], ["--source", "a", "--domain", "b"]):
         with pytest.raises(SystemExit):
             run(layout, *words)
 
@@ -112,4 +114,4 @@ def test_a_root_without_published_versions_is_a_config_error(tmp_path):
     ("text", "shown"), [("a\x1b[31mb", "a\\x1b[31mb"), ("a\u202eb", "a\\u202eb"), ("né\n\tü", "né\n\tü")]
 )
 def test_a_text_from_outside_moves_no_terminal(text, shown):
-    assert trace.plain(text) == shown
+    assert trace_words.plain(text) == shown

@@ -17,13 +17,14 @@ from corpus_assets.commands import verify, verify_report
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.commands.verify_report import VerifyReport
 from corpus_assets.commands.verify_rows import Rows
-from formats import corpus_manifest, durable
+from formats import corpus_manifest, durable, evidence
 from formats.corpus_shard import SCHEMA, shard_name, write_shards
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from tests import faults
 from tests.commands import command_line
+from tests.formats import evidence_rows
 from tests.golden import make_corpus_shard as golden
 
 KEY = VersionKey("toy", "v1")
@@ -104,6 +105,27 @@ def test_a_changed_shard_fails_shards_alone(layout, i, change):
     path = layout.version(KEY) / shard_name(i, 2)
     path.write_bytes(faults.every_change(path.read_bytes())[change])
     assert failed(layout) == {"shards"}
+
+
+@pytest.mark.parametrize(
+    ("of", "check"),
+    [("shard", "shards"), ("manifest", "manifest"), ("lock", "lock"), ("seal", "evidence"), ("evidence", "evidence")],
+)
+def test_a_folder_in_the_place_of_a_file_is_a_problem_with_its_name(layout, of, check):
+    """And no end of the checks: the others still run."""
+    evidence_rows.write(layout.evidence(KEY))
+    path = {
+        "shard": layout.version(KEY) / shard_name(1, 2),
+        "manifest": layout.version(KEY) / corpus_manifest.NAME_ON_DISK,
+        "lock": layout.lock(KEY),
+        "seal": layout.evidence(KEY) / evidence.SEAL,
+        "evidence": layout.evidence(KEY) / "files.parquet",
+    }[of]
+    path.unlink()
+    path.mkdir()
+    report = verify_version(layout, KEY)
+    problems = [one for found in report.checks if found.name == check for one in found.problems]
+    assert any(str(path) in problem and "is a folder" in problem for problem in problems)
 
 
 def test_a_missing_and_an_unlisted_file_are_found(layout):

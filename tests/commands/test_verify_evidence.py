@@ -16,6 +16,7 @@ from formats.errors import ConfigError
 from formats.layout import Layout
 from tests import faults
 from tests.commands import command_line
+from tests.formats import evidence_rows
 from tests.plans import tampering, tiny_corpus
 from tests.plans.tiny_corpus import V1, V2
 
@@ -54,14 +55,14 @@ def edit_ledger(layout: Layout, source: str, **changes: Any) -> str:
     rows = [json.loads(line) for line in path.read_bytes().splitlines()]
     rows = [{**row, **changes} if row["source_id"] == source else row for row in rows]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    evidence.seal(layout.evidence(V1))
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     return next(ledger.from_json(row).digest for row in rows if row["source_id"] == source)
 
 
 def edit_json(layout: Layout, name: str, change: Callable[[Any], Any]) -> None:
     path = layout.evidence(V1) / name
-    evidence.write_json(layout.evidence(V1), name, change(durable.json_of(path)))
-    evidence.seal(layout.evidence(V1))
+    evidence_rows.write_json(layout.evidence(V1), name, change(durable.json_of(path)))
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
 
 
 @pytest.mark.parametrize("key", [V1, V2])
@@ -161,6 +162,7 @@ def test_a_table_that_sums_to_something_else_is_found(layout, table, change, wor
         (lambda v: {**v, "sources": {**v["sources"], "eels": v["sources"]["web"]}}, "source eels: verdicts are {}"),
         (lambda v: {**v, "sources": {"web": v["sources"]["web"]}}, "sources fables are missing"),
         (lambda v: {**v, "sources": [1]}, "sources are list"),
+        (lambda v: {**v, "shard_bytes": v["shard_bytes"] + 1}, "shards have"),
         (lambda v: {**v, "sources": {name: {**one, "rejects": {}} for name, one in v["sources"].items()}}, "says 0"),
     ],
 )
@@ -174,15 +176,15 @@ def test_another_config_in_the_evidence_is_found(layout):
     path = layout.evidence(V1) / "config.yaml"
     config = json.loads(path.read_bytes())
     path.write_text(json.dumps({**config, "val_permille": 900}))
-    evidence.seal(layout.evidence(V1))
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     assert failed(layout) == {"config"}
     assert "the manifest says" in problems(layout)
     assert "val_permille is 900, which does not explain the splits" in problems(layout)
     path.write_text("sources: [")
-    evidence.seal(layout.evidence(V1))
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     assert failed(layout) == {"config"}
     path.write_text(json.dumps({**config, "sources": ["web"]}))
-    evidence.seal(layout.evidence(V1))
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     assert "has rows of fables, web, config.yaml names web" in problems(layout)
 
 
@@ -190,7 +192,7 @@ def test_another_config_in_the_evidence_is_found(layout):
 def test_a_file_that_was_taken_out_before_sealing_is_missed(layout, name):
     path = layout.evidence(V1) / name
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    evidence.seal(layout.evidence(V1))
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     assert failed(layout) == {"evidence"}
     assert f"{name}: is not in the seal" in problems(layout)
 
@@ -199,7 +201,7 @@ def test_a_file_that_was_taken_out_before_sealing_is_missed(layout, name):
 @pytest.mark.parametrize("name", [evidence.COUNTS, evidence.STAGE_VERSIONS, evidence.LEDGER_ROWS])
 def test_a_sealed_file_of_another_kind_is_a_problem_and_no_crash(layout, name, data):
     (layout.evidence(V1) / name).write_bytes(data)
-    evidence.seal(layout.evidence(V1))
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     assert failed(layout) == {"evidence"}
 
 
@@ -235,7 +237,7 @@ def test_a_pin_may_hold_the_seal_too(layout, tmp_path, capsys):
     pin.write_text(pin.read_text().replace("  evidence\n", " evidence"))  # as --help shows it
     assert failed(layout, pin=pin) == set()
     (layout.evidence(V1) / "extra.txt").write_text("?")
-    evidence.seal(layout.evidence(V1))
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
     assert failed(layout, pin=pin) == {"pin"}
     assert failed(layout, pin=layout.lock(V1)) == set()
     seal.unlink()

@@ -1,0 +1,129 @@
+"""Which files the arguments of `corpus ledger add` mean: urls, paths, folders and patterns, each file once, sorted.
+
+Folders are walked without following links to folders, so a loop of links ends; what a folder holds beside files is told
+and left out.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from formats.errors import ConfigError
+from formats.ledger import STORE_SCHEMES
+from resources.download.sources import Sources
+from resources.download.stores import require_driver
+from resources.download.wanted import HTTP_SCHEMES, masked
+
+Note = Callable[[Path, str], None]
+_MAGIC = frozenset("*?[")
+_ANY_DEPTH = sys.maxsize
+
+
+def is_remote(text: str) -> bool:
+    """Whether it is a url that is fetched; else it is a path."""
+    scheme, found, _ = text.partition("://")
+    return bool(found) and scheme.lower() in (*HTTP_SCHEMES, *STORE_SCHEMES)
+
+
+def expand(arguments: Sequence[str], sources: Sources, note: Note) -> list[str]:
+    """The files; `note` is told what was left out. Raises ConfigError where an argument names no file, something that
+    is no file, or a url that nothing here can fetch.
+    """
+    found: set[str] = set()
+    for argument in arguments:
+        names = _remote(argument, sources) if "://" in argument else list(_local(argument, note))
+        if not names:
+            raise ConfigError(f"{masked(argument)}: no such file, and no folder or pattern with files in it")
+        found.update(names)
+    return sorted(found)
+
+
+def _remote(url: str, sources: Sources) -> list[str]:
+    scheme = url.partition("://")[0]
+    if scheme in HTTP_SCHEMES:
+        return [url]
+    if scheme not in STORE_SCHEMES:
+        known = ", ".join((*HTTP_SCHEMES, *STORE_SCHEMES))
+        raise ConfigError(f"{masked(url)}: cannot be fetched; give a url of {known}, or a path")
+    require_driver(url)
+    return sources.files_below(url)
+
+
+def _local(argument: str, note: Note) -> Iterator[str]:
+    path = Path(argument)
+    if path.is_dir():
+        yield from (str(file) for file in _below(path, note))
+    elif path.is_file():
+        yield argument
+    elif path.exists():
+        raise ConfigError(f"{argument}: is a {_what(path.stat().st_mode)}, not a file; copy its content into one")
+    elif _MAGIC & set(argument):
+        yield from (str(file) for file in _matching(argument, note))
+    elif path.is_symlink():
+        raise ConfigError(f"{argument}: is a link to what is not there")
+
+
+def _below(folder: Path, note: Note, *, hidden: bool = False, depth: int = _ANY_DEPTH) -> Iterator[Path]:
+    """The files at most `depth` folders down, in the order of their names; hidden ones and folders only on demand."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be read ({error.strerror}); make it readable, or name its files") from None
+    for entry in entries:
+        path = folder / entry.name
+        if entry.name.startswith(".") and not hidden:
+            continue
+        if not entry.is_dir(follow_symlinks=False):
+            if _is_file(path, note):
+                yield path
+        elif depth > 1:
+            yield from _below(path, note, hidden=hidden, depth=depth - 1)
+
+
+def _matching(pattern: str, note: Note) -> Iterator[Path]:
+    """The files that match; `**` is any depth of folders. A name with a dot before it matches only a written dot."""
+    parts = Path(pattern).parts
+    fixed = next(i for i, part in enumerate(parts) if _MAGIC & set(part))
+    base, rest = Path(*parts[:fixed]), parts[fixed:]
+    if rest[-1] == "**":
+        rest = (*rest, "*")
+    if not base.is_dir():
+        return
+    hidden, depth = any(part.startswith(".") for part in rest), _ANY_DEPTH if "**" in rest else len(rest)
+
+    def note_matching(path: Path, words: str) -> None:
+        if "**" in rest or _fits(path.relative_to(base).parts, rest):
+            note(path, words)
+
+    # Not glob.glob, whose ** follows links to folders, and so goes round in a loop of them.
+    for path in _below(base, note_matching, hidden=hidden, depth=depth):
+        if _fits(path.relative_to(base).parts, rest):
+            yield path
+
+
+def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    if not pattern or not names:
+        return not pattern and not names
+    if pattern[0] == "**":
+        return _fits(names, pattern[1:]) or (not names[0].startswith(".") and _fits(names[1:], pattern))
+    shown = not names[0].startswith(".") or pattern[0].startswith(".")
+    return shown and fnmatchcase(names[0], pattern[0]) and _fits(names[1:], pattern[1:])
+
+
+def _is_file(path: Path, note: Note) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        note(path, f"left out, a link to what is not there ({error.strerror})")
+        return False
+    if not stat.S_ISREG(mode):
+        note(path, f"left out, {'a link to a folder' if stat.S_ISDIR(mode) else f'a {_what(mode)}'}")
+    return stat.S_ISREG(mode)
+
+
+def _what(mode: int) -> str:
+    kinds = {stat.S_IFIFO: "named pipe", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
+    return kinds.get(stat.S_IFMT(mode), "special file")

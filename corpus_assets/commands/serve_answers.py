@@ -1,0 +1,57 @@
+"""What `corpus serve` answers, as JSON values: snapshots, and where a token came from. No HTTP here."""
+
+from typing import Any
+
+from corpus_assets.plans.token_trace import trace_token
+from formats.layout import Layout
+from formats.snapshot.manifest import SPLITS, Snapshot
+
+_NAMES = (
+    "dataset", "corpus_version", "tokens", "corpus_manifest_sha256", "token_config_sha256", "tokenizer", "vocab_size",
+    "eos_id", "pad_id", "seq_len", "dtype", "packing", "counts",
+)  # fmt: skip
+
+
+def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
+    """What it is, and the sums of each bucket; the shards are in the manifest."""
+    splits: dict[str, dict[str, dict[str, int]]] = {split: {} for split in SPLITS}
+    for split in SPLITS:
+        for shard in snapshot.shards(split):
+            sums = splits[split].setdefault(shard.bucket, {"shards": 0, "sequences": 0, "tokens": 0})
+            sums["shards"] += 1
+            sums["sequences"] += shard.sequences
+            sums["tokens"] += shard.tokens
+    named = {name: snapshot.document[name] for name in _NAMES}
+    return {"snapshot_id": snapshot.snapshot_id, **named, "splits": splits}
+
+
+def of_token(layout: Layout, snapshot_id: str, shard: str, offset: int) -> dict[str, Any]:
+    """The document of a token. What cannot be told is null, and `notes` say why. Raises what `trace_token` raises."""
+    found = trace_token(layout, snapshot_id, shard, offset)
+    place, span, document = found.place, found.span, found.document
+    published = document.published if document else None
+    return {
+        "snapshot": place.snapshot_id,
+        "shard": place.shard,
+        "offset": place.offset,
+        "row": place.row,
+        "token_of_row": place.token_of_row,
+        "split": place.split,
+        "bucket": place.bucket,
+        "bucket_row": place.bucket_row,
+        "version": found.version,
+        "padding": span is None,
+        "id": span.id if span else None,
+        "source_id": span.source_id if span else None,
+        "span": {"token": span.token, "first": span.first, "end": span.end} if span else None,
+        "doc_id": document.doc_id if document else None,
+        "source_url": document.url if document else None,
+        "crawl_date": found.crawl_date,
+        "filters_passed": list(document.filters_passed) if document else None,
+        "dedup_cluster": published.minhash_cluster if published else None,
+        "license": published.license_spdx if published else None,
+        "ledger_row_digest": document.ledger.digest if document else found.ledger_row_digest,
+        "raw_part": document.raw.part if document and document.raw else None,
+        "raw_line": document.raw.line if document and document.raw else None,
+        "notes": list(found.notes),
+    }

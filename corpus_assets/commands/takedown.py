@@ -1,0 +1,147 @@
+"""`corpus takedown URL|DOMAIN|SOURCE`: every version, shard, snapshot and training step that holds it, and the opt-out
+entry that leaves it out of the next version.
+"""
+
+import argparse
+import datetime
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from corpus_assets.commands.trace_words import plain
+from corpus_assets.plans import named_snapshot, takedown
+from corpus_assets.plans.for_people import plural
+from corpus_assets.plans.takedown import Takedown, Target, VersionHolding
+from corpus_assets.plans.token_trace_back import SnapshotHolding
+from formats import durable, run_record, site_lists
+from formats.errors import ConfigError
+from formats.naming import VersionKey
+from formats.site_lists import OptOut
+
+SHOWN_ROWS, SHOWN_COPIES, SHOWN_STEPS = 20, 10, 20
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add `takedown` to the command line."""
+    parser = subparsers.add_parser(
+        "takedown", help="which versions, shards, snapshots and steps hold a site or source; write its opt-out entry"
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "target",
+        metavar="URL|DOMAIN|SOURCE",
+        help="a URL and all that begin so, a domain and all below it, both as in an opt-out list; or a source's name",
+    )
+    parser.add_argument("--run", type=Path, dest="record", metavar="RECORD", help="the steps, too, from a run record")
+    parser.add_argument("--version", metavar="VERSION", help="<dataset>.<version> and its snapshots (default: all)")
+    parser.add_argument(
+        "--write-opt-out", type=Path, metavar="FILE", help="add the site to this opt-out list, made where it is missing"
+    )
+    parser.add_argument("--why", default="takedown", metavar="TEXT", help="with --write-opt-out: who asked, and how")
+    parser.add_argument(
+        "--since", metavar="DATE", help="with --write-opt-out: day of the request (default: today, UTC)"
+    )
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0: nothing holds it; 1: something does, or may and could not be searched. Raises ConfigError, OrderError,
+    CorruptDataError.
+    """
+    target = Target.parse(args.target)
+    entry = _entry(args, target)
+    record = run_record.read(args.record) if args.record else None
+    if record is not None:
+        named_snapshot.id_in_record(args.layout, record, args.record)
+    named = VersionKey.parse(args.version) if args.version else None
+    result = takedown.find(args.layout, target, record, named)
+    written = _write(args.write_opt_out, entry) if entry else None
+    if args.json:
+        print(json.dumps(_as_json(result, written), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join([*_words(result), *_written_words(args.write_opt_out, written)]))
+    return 1 if result.held or result.not_searched else 0
+
+
+def _entry(args: argparse.Namespace, target: Target) -> OptOut | None:
+    """What is to be written, held to its format before any work."""
+    if args.write_opt_out is None:
+        return None
+    if target.source is not None:
+        raise ConfigError(
+            f"--write-opt-out: {target.source} is a source, which no list names; leave it out of `sources` in a new "
+            "config (corpus config new NEW --from OLD)"
+        )
+    if not args.write_opt_out.parent.is_dir():
+        raise ConfigError(f"--write-opt-out {args.write_opt_out}: its folder is missing; make it first")
+    entry = OptOut(args.target, args.since or datetime.datetime.now(datetime.UTC).date().isoformat(), args.why)
+    site_lists.check(entry)
+    if args.write_opt_out.exists():
+        site_lists.opt_outs(args.write_opt_out.read_bytes(), args.write_opt_out)
+    return entry
+
+
+def _write(path: Path, entry: OptOut) -> dict[str, Any]:
+    """Adds the entry; says whether it was new, and what a config has to name."""
+    try:
+        added = site_lists.append(path, [entry])
+    except OSError as error:
+        raise ConfigError(f"--write-opt-out {path}: cannot be written ({error.strerror}); name another place") from None
+    return {"file": str(path), "added": bool(added), "sha256": durable.sha256_of(path)}
+
+
+def _as_json(result: Takedown, written: dict[str, Any] | None) -> dict[str, Any]:
+    value = asdict(result)
+    for version in value["versions"]:
+        for shard in version["shards"]:
+            shard["listed"] = [{"row": row, "id": name} for row, name in shard["listed"]]
+    steps = takedown.steps_of(result.snapshots)
+    return {"held": result.held, "complete": not result.not_searched, **value, "steps": steps, "opt_out": written}
+
+
+def _words(result: Takedown) -> Iterator[str]:
+    for version in result.versions:
+        yield from _version(version)
+    for snapshot in result.snapshots:
+        yield from _snapshot(snapshot)
+    yield from (f"note: {note}" for note in result.notes)
+    yield from (f"not searched: {plain(why)}" for why in result.not_searched)
+    if not result.held:
+        yield f"{plain(result.asked)}: nothing {'that was searched ' if result.not_searched else ''}holds it; searched:"
+        yield from (f"  {searched}" for searched in result.searched)
+
+
+def _version(version: VersionHolding) -> Iterator[str]:
+    yield f"{version.version}: {plural(version.documents, 'document')}, {version.published:,} published"
+    for shard in version.shards:
+        yield f"  {shard.shard}: {plural(shard.rows, 'row')}"
+        yield from (f"    row {row:,}: {plain(name)}" for row, name in shard.listed[:SHOWN_ROWS])
+        if shard.rows > SHOWN_ROWS:
+            yield f"    and {shard.rows - SHOWN_ROWS:,} more; --json lists them"
+    yield from (f"  dropped: {n:,} {reason}" for reason, n in version.dropped.items())
+    for copy in version.copies[:SHOWN_COPIES]:
+        yield f"  stays elsewhere: {plain(copy.id)} ({plain(copy.url)}), of which {plain(copy.of)} was a duplicate"
+    if (more := len(version.copies) - SHOWN_COPIES) > 0:
+        yield f"  stays elsewhere: {plural(more, 'document')} more; --json lists them"
+    yield from (f"  raw: {plural(n, 'document')} in {folder}" for folder, n in version.raw.items())
+
+
+def _snapshot(holding: SnapshotHolding) -> Iterator[str]:
+    held = f"{plural(holding.documents, 'document')}, {plural(holding.tokens, 'token')}"
+    yield f"{holding.snapshot_id} of {holding.version}: {held}"
+    yield from (f"  {shard}: {plural(tokens, 'token')}" for shard, tokens in holding.shards.items())
+    steps = takedown.steps_of([holding])
+    if steps is None:
+        return
+    told = ", ".join(f"{step:,}" for step in steps[:SHOWN_STEPS])
+    more = f" and {len(steps) - SHOWN_STEPS:,} more" if len(steps) > SHOWN_STEPS else ""
+    yield f"  trained on at steps {told}{more}" if steps else "  not trained on up to the saved state"
+
+
+def _written_words(path: Path | None, written: dict[str, Any] | None) -> Iterator[str]:
+    if written is None or path is None:
+        return
+    yield f"{plain(str(path))}: {'added' if written['added'] else 'has it already'}; the next version names it so:"
+    yield f"  sites: {{opt_out: [{{name: opt-out, path: {json.dumps(str(path))}, sha256: {written['sha256']}}}]}}"

@@ -1,0 +1,138 @@
+"""`corpus yank` marks and unmarks; the bytes stay, and everything that reads says it or refuses."""
+
+import json
+import os
+from unittest import mock
+
+import pytest
+
+from corpus_assets.commands import status, tokenize, trace, verify, yank
+from corpus_assets.commands.verify import verify_version
+from corpus_assets.plans import yanking
+from corpus_assets.plans.snapshot import make_snapshot
+from corpus_assets.plans.token_build import open_build
+from formats.errors import ConfigError
+from formats.loader.data_loader import DataLoader
+from formats.loader.settings import ReadSettings
+from formats.yank import SUFFIX
+from tests.assets import graph, tiny, tiny_tokens
+from tests.commands import command_line
+from tests.plans.tampering import a_build, as_they_lie
+
+WHY = "the licence of source web was withdrawn"
+
+
+@pytest.fixture
+def layout(tmp_path):
+    return tiny.copy(tmp_path / "root")
+
+
+def yanked(layout, key: str = "tiny.v1", *words: str) -> None:
+    assert command_line.run(yank, layout.root, "yank", key, *(words or ("--reason", WHY))) == 0
+
+
+def test_no_byte_changes_and_undo_leaves_no_trace(layout):
+    before = as_they_lie(layout.root)
+    yanked(layout)
+    marked = as_they_lie(layout.root)
+    assert {name: what for name, what in marked.items() if not str(name).endswith(SUFFIX)} == before
+    assert len(marked) == len(before) + 1
+    yanked(layout, "tiny.v1", "--undo")
+    assert as_they_lie(layout.root) == before
+
+
+def test_verify_and_status_say_it_and_are_fine(layout, capsys):
+    yanked(layout)
+    report = verify_version(layout, tiny.V1)
+    assert report.ok
+    assert any(WHY in note for note in report.notes)
+    capsys.readouterr()
+    assert command_line.run(status, layout.root, "status") == 0
+    out = capsys.readouterr().out
+    assert "published, YANKED" in out
+    assert WHY in out
+    assert command_line.run(status, layout.root, "status", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["versions"][0]["yanked"] == {"tiny.v1": WHY}
+
+
+def test_trace_says_it(layout, capsys):
+    yanked(layout)
+    capsys.readouterr()
+    assert command_line.run(trace, layout.root, "trace", "tales:0") == 0
+    assert WHY in capsys.readouterr().out
+
+
+def test_a_mark_that_cannot_be_read_fails_verify(layout):
+    yanked(layout)
+    next(layout.corpus.glob(f"tiny/*{SUFFIX}")).write_text("{", "utf-8")
+    assert not verify_version(layout, tiny.V1).ok
+
+
+def test_no_tokens_are_made_of_a_yanked_version_unless_told_to(layout, monkeypatch):
+    tiny_tokens.write(layout)
+    yanked(layout)
+    with pytest.raises(ConfigError, match=f"{WHY}.*--allow-yanked"):
+        command_line.run(tokenize, layout.root, "tokenize", str(tiny_tokens.KEY))
+    assert not layout.snapshots.exists()
+    made = []
+    monkeypatch.setattr(tokenize, "tokenize", lambda _, key, **__: made.append(key) or 0)
+    with mock.patch.dict(os.environ):
+        assert command_line.run(tokenize, layout.root, "tokenize", str(tiny_tokens.KEY), "--allow-yanked") == 0
+        assert os.environ[yanking.ALLOWED] == "1"
+    assert made == [tiny_tokens.KEY]
+
+
+def test_the_asset_refuses_by_itself_and_goes_on_when_told_to(layout):
+    tiny_tokens.write(layout)
+    yanked(layout)
+    with graph.loaded(layout, **{yanking.ALLOWED: ""}) as defs, graph.instance() as instance:
+        refused = graph.run(defs, instance, tiny_tokens.KEY, "token_shards")
+        assert not refused.success
+        assert WHY in graph.failures(refused)
+        with mock.patch.dict(os.environ, {yanking.ALLOWED: "1"}):
+            assert graph.run(defs, instance, tiny_tokens.KEY, "token_shards").success
+
+
+def snapshot_of(layout) -> str:
+    tiny_tokens.write(layout)
+    build = a_build(layout)
+    return make_snapshot(open_build(layout, build.engine, tiny_tokens.KEY)).snapshot_id
+
+
+def opened(layout, snapshot_id: str, **settings) -> None:
+    weights = dict.fromkeys(tiny.SOURCES, 1.0)
+    run = {"mixture": weights, "seed": 1, "dp_rank": 0, "dp_world": 1, "seq_len": 16, "batches": 1}
+    DataLoader(layout.root, snapshot_id, **run, settings=ReadSettings(**settings)).close()
+
+
+@pytest.mark.parametrize("key", ["tiny.v1", "tiny.v1.t16", "the snapshot's id"])
+def test_snapshots_are_yanked_by_their_id_their_token_set_or_their_version(layout, capsys, key):
+    snapshot_id = snapshot_of(layout)
+    opened(layout, snapshot_id)
+    yanked(layout, snapshot_id if key.startswith("the") else key)
+    with pytest.raises(ConfigError, match=WHY):
+        opened(layout, snapshot_id)
+    opened(layout, snapshot_id, allow_yanked=True)
+    capsys.readouterr()
+    assert command_line.run(verify, layout.root, "verify", snapshot_id) == 0
+    assert WHY in capsys.readouterr().out
+    assert command_line.run(status, layout.root, "status") == 0
+    assert WHY in capsys.readouterr().out
+    words = ("trace", "--snapshot", snapshot_id, "--shard", "train/tales/00000.bin", "--offset", "0")
+    assert command_line.run(trace, layout.root, *words) == 0
+    assert WHY in capsys.readouterr().out
+    assert command_line.run(trace, layout.root, "trace", "--source", "tales", "--snapshots") == 0
+    assert WHY in capsys.readouterr().out
+
+
+def test_wrong_requests_are_refused(layout):
+    for key, words, said in (
+        ("tiny.v9", ("--reason", WHY), "is not published"),
+        ("tiny.v1", ("--reason", " "), "empty"),
+        ("tiny.v1", ("--undo",), "is not yanked"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            yanked(layout, key, *words)
+    yanked(layout)
+    with pytest.raises(ConfigError, match="take it away first"):
+        yanked(layout)
