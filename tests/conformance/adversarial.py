@@ -17,6 +17,8 @@ from resources.engines.contract import Dest, Task
 @dataclass
 class AdversarialEngine:
     seed: int = 0
+    memory_bytes: int = 0
+    """So little that plans hold nothing in memory that they can sort."""
     draws: random.Random = field(init=False)
 
     def __post_init__(self) -> None:

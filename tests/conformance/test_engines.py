@@ -196,7 +196,7 @@ def test_a_failed_verb_leaves_whole_shards_only(strict_engine, source, shards, o
         strict_engine.sort_reduce(source, Task(f"{HERE}:refuse_bucket", {"at": 6}), out, bucket="bucket", keys=["id"])
     rows = {b: in_order(rows) for b, rows in by_bucket(shards).items()}
     expected = dataset_of(tmp_path / "expected", ROWS, rows, GROUP_BYTES)
-    for path in out.folder.iterdir():
+    for path in out.folder.glob("[!.]*"):
         assert path.read_bytes() == (tmp_path / "expected" / path.name).read_bytes()
     assert not (out.folder / Path(expected.shard(6).path).name).exists()
 

@@ -1,9 +1,11 @@
 """The tasks and datasets of the conformance suite. Tasks are found by name, also from worker processes."""
 
+import errno
 import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -163,7 +165,8 @@ def tell_and_wait(batch: pa.RecordBatch, *, port: int) -> pa.RecordBatch:
     """Stand in the middle of a shard until the run is over."""
     tell(port)
     assert worker.stop is not None
-    worker.stop.wait()
+    while not worker.stop.is_set():
+        time.sleep(0.005)
     return batch
 
 
@@ -183,3 +186,45 @@ def begin(item: tuple[str, int], stop: Stop) -> int:
         raise CorruptDataError("item", "order", "to go on", "told to fail", "do not tell it")
     stop.wait()  # type: ignore[attr-defined]
     return number
+
+
+def kill_executor_once(batches: Iterable[pa.RecordBatch], *, marker: str) -> Iterable[pa.RecordBatch]:
+    """In the middle of a bucket or shard, what a machine that is lost does to Spark: the first to come here kills the
+    JVM that it works for.
+    """
+    for batch in batches:
+        yield batch
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            continue
+        os.kill(_executor(os.getpid()), signal.SIGKILL)
+
+
+def reduce_and_kill_once(bucket: int, batches: Iterable[pa.RecordBatch], *, marker: str) -> Iterable[pa.RecordBatch]:
+    """The rows of the bucket as they are."""
+    yield from as_is(bucket, kill_executor_once(batches, marker=marker))
+
+
+def map_and_kill_once(batch: pa.RecordBatch, *, marker: str) -> pa.RecordBatch:
+    """Every row two times."""
+    (same,) = kill_executor_once([batch], marker=marker)
+    return twice(same)
+
+
+def _executor(pid: int) -> int:
+    """The executor above a Python worker: no other JVM may be hit."""
+    while "CoarseGrainedExecutorBackend" not in (command := Path(f"/proc/{pid}/cmdline").read_text()):
+        assert pid > 1, f"no executor above this process, but {command!r}"
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        pid = int(stat.rpartition(")")[2].split()[1])
+    return pid
+
+
+def full_disk(
+    shard_id: int, path: Path, batches: Iterable[pa.RecordBatch], _schema: pa.Schema, *, row_group_bytes: int
+) -> None:
+    """A writer on a disk that has no room."""
+    for _ in batches:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    raise AssertionError(f"no rows for shard {shard_id}, groups of {row_group_bytes}")
