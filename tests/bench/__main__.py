@@ -17,6 +17,7 @@ others use, CPU seconds still grow by a third or so, since caches are shared: ra
 import argparse
 import importlib
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,7 +28,20 @@ from tests.bench import measure
 from tests.bench.documents import QUICK, Corpus, Sizes, megabytes
 from tests.bench.measure import Quality, Row
 
-BENCHES = ("bench_raw", "bench_signals", "bench_text", "bench_dedup", "bench_engine", "bench_pipeline")
+BENCHES = (
+    "bench_raw",
+    "bench_extract",
+    "bench_signals",
+    "bench_text",
+    "bench_dedup",
+    "bench_near_pairs",
+    "bench_ngrams",
+    "bench_tokens",
+    "bench_engine",
+    "bench_growth",
+    "bench_loader",
+    "bench_pipeline",
+)
 
 
 def module_of(bench: str) -> ModuleType:
@@ -57,6 +71,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", nargs="+", choices=BENCHES, default=BENCHES, metavar="BENCH", help=", ".join(BENCHES))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows there, too")
     args = parser.parse_args(arguments)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # start-up is that of a program whose modules were compiled once
     with tempfile.TemporaryDirectory(prefix="corpus-bench-") as scratch:
         corpus = Corpus(Path(scratch), args.folder, QUICK if args.quick else Sizes()).store()
         found = run(corpus, args.only)

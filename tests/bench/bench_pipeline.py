@@ -24,7 +24,7 @@ import zstandard
 from formats import ledger
 from formats.layout import Layout
 from formats.naming import VersionKey
-from tests.bench.documents import Corpus, megabytes
+from tests.bench.documents import Corpus, first_bytes, megabytes
 from tests.bench.measure import Peak, Row, rounds_of
 from tests.bench.one_build import WRITTEN
 
@@ -35,10 +35,17 @@ WORDS = {"both": "both voices", "unsure": "second voice where unsure"}
 NEAR_DEDUP = ("minhash_signatures", "keeper_ranks", "near_edges", "dedup_clusters")
 NEAR_DEDUP_FIGURE, SPEEDUP, IMPORT_SECONDS = 20.0, 1.8, 3.0
 QUIZ_ITEMS = 1_000
+MEMORY_MB, BESIDE_MB, MOST_GROWTH = 256, 500, 1.2
+"""What a build is given and may take beside it (libraries, Dagster, what workers hold); how many times the peak of a
+build the one over four times the data may have.
+"""
+ROW_GROUP_BYTES = 4 * 1024 * 1024
+"""Small, so that the smaller of two builds has many, too, and holds no less of one than the larger."""
+_OURS = ("CORPUS_ROOT", "CORPUS_CACHE", "CORPUS_WORKERS", "CORPUS_MEMORY", "DAGSTER_HOME")
 
 
-def write_root(root: Path, text: pa.LargeStringArray) -> Path:
-    """Ledger, one source, an eval set, and a version for each setting of the second voice."""
+def write_root(root: Path, text: pa.LargeStringArray, **rules: Any) -> Path:
+    """Ledger, one source, an eval set, and a version for each setting of the second voice, with these other rules."""
     layout = Layout(root)
     layout.corpus.mkdir(parents=True)
     lines = (json.dumps({"text": one}, ensure_ascii=False).encode() for one in text.to_pylist())
@@ -58,7 +65,7 @@ def write_root(root: Path, text: pa.LargeStringArray) -> Path:
     for version, voice in VOICES.items():
         config = {
             "dataset": "bench", "version": version, "sources": ["slice"], "licenses": {"allow": ["CC0-1.0"]},
-            "lang": {"second_voice": voice},
+            "lang": {"second_voice": voice}, **rules,
             "decontaminate": {"eval_sets": [{**protected, "format": "jsonl", "fields": ["question"]}]},
         }  # fmt: skip
         path = layout.config(VersionKey("bench", version))
@@ -99,6 +106,22 @@ class Builds:
     @property
     def wall(self) -> float:
         return statistics.median(report["wall"] for report in self.reports)
+
+
+def peak_mb(root: Path, text: pa.LargeStringArray, workers: int = 2) -> float:
+    """Build the text below `root` by the whole command, Dagster and checks included, with MEMORY_MB: the most that the
+    process and all below it held, in MB.
+    """
+    write_root(root, text, row_group_bytes=ROW_GROUP_BYTES)
+    words = ["build", "bench.both", "--memory", f"{MEMORY_MB}MB", "--workers", str(workers)]
+    command = [sys.executable, "-m", "corpus_assets.cli", "--root", str(root), *words]
+    environment = {name: value for name, value in os.environ.items() if name not in _OURS}
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env=environment, **piped) as build, Peak(build.pid) as peak:
+        said, _ = build.communicate()
+    if build.returncode:
+        raise RuntimeError(f"{BENCH}: the build ended with exit code {build.returncode}: {said[-2000:]}")
+    return peak.mb
 
 
 def _ended_cpu() -> float:
@@ -150,6 +173,17 @@ def _large(corpus: Corpus) -> Iterator[Row]:
     rounds_of(two.once)
     note = f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     yield Row(BENCH, "2 workers against 1, the same", "times, wall", (one.wall / two.wall,), SPEEDUP, note=note)
+    yield _memory(corpus)
+
+
+def _memory(corpus: Corpus) -> Row:
+    """Peaks of `corpus build` over a quarter of the text and over all of it."""
+    text = corpus.large()
+    quarter = pa.array(first_bytes(text.to_pylist(), corpus.sizes.large // 4), pa.large_string())
+    peaks = [peak_mb(corpus.scratch / f"memory-{len(one)}", one) for one in (quarter, text)]
+    note = f"{peaks[0]:,.0f} and {peaks[1]:,.0f} MB; {MEMORY_MB + BESIDE_MB} MB are allowed"
+    name = "peak of corpus build, 4 times the text"
+    return Row(BENCH, name, "times", (peaks[1] / peaks[0],), MOST_GROWTH, True, peak_mb=max(peaks), note=note)
 
 
 def _import() -> float:

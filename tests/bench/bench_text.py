@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import fasttext
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus_assets.stages.identify_language import SecondVoice, identify, lid_176
+from corpus_assets.stages.identify_language import SecondVoice, identify, lid_176_file
 from corpus_assets.stages.pii_patterns import PiiRules
 from corpus_assets.stages.scrub_pii import find, scrub
 from formats.stage_tables import PII_KINDS
@@ -47,7 +48,7 @@ def second_where_unsure(corpus: Corpus) -> Prepared:
 
 
 def whole_texts_through_lid_176(corpus: Corpus) -> Prepared:
-    texts, model = corpus.texts(), lid_176()
+    texts, model = corpus.texts(), fasttext.load_model(str(lid_176_file())).f
     return Prepared(
         lambda: [model.predict(text.replace("\n", " ") + "\n", 1, 0.0, "strict") for text in texts], megabytes(texts)
     )

@@ -9,7 +9,6 @@ another package brought it.
 import json
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,37 +43,23 @@ def build(root: Path, version: str, workers: int) -> dict[str, Any]:
     """Build a version: CPU seconds of each stage and of WRITTEN, wall seconds of all stages, documents read and
     published.
     """
-    from corpus_assets.plans import clusters, keepers, near_edges, scrub
-    from corpus_assets.plans.datasheet import write_datasheet
-    from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
-    from corpus_assets.plans.publish import publish
+    from corpus_assets.plans import clusters
+    from corpus_assets.plans.pinned import Build, load_pairs
     from corpus_assets.plans.raw_set import make_raw_set
-    from corpus_assets.plans.source_stages import documents, signals, signatures, verdicts
+    from corpus_assets.plans.source_stages import documents
     from formats.layout import Layout
+    from formats.ledger import LedgerRow
     from formats.naming import VersionKey
     from formats.stage_tables import DOCUMENTS
     from resources.engines.contract import Dest, Task
     from resources.engines.local import LocalEngine
+    from tests.build_by_plans import PINNED, steps
 
     layout, key = Layout(root), VersionKey("bench", version)
     made = Build(layout, LocalEngine(scratch=layout.corpus / "work" / "scratch", workers=workers))
-    for one in load_version(layout, key).pairs:
-        pin_row(layout, one)
-    pairs = load_pairs(layout, key)
-    [pair] = pairs
-    steps: dict[str, Callable[[], object]] = {
-        "raw_fetch": lambda: make_raw_set(layout, pair.row, [layout.corpus / file.url for file in pair.row.files]),
-        "documents": lambda: documents(made, pair).make(),
-        "doc_signals": lambda: signals(made, pair).make(),
-        "filtered_docs": lambda: verdicts(made, pair).make(),
-        "minhash_signatures": lambda: signatures(made, pair).make(),
-        "keeper_ranks": lambda: keepers.ranks(made, pairs).make(),
-        "near_edges": lambda: near_edges.edges(made, pairs).make(),
-        "dedup_clusters": lambda: clusters.dedup_clusters(made, pairs).make(),
-        "scrubbed_docs": lambda: scrub.scrubbed_docs(made, pairs, pair).make(),
-        "publish": lambda: publish(made, pairs),
-        "datasheet": lambda: write_datasheet(layout, key),
-    }
+
+    def read_where_it_lies(row: LedgerRow) -> object:
+        return make_raw_set(layout, row, [layout.corpus / file.url for file in row.files])
 
     def write_kept() -> None:
         decided = clusters.dedup_clusters(made, pairs).open().select("k", "verdict")
@@ -83,11 +68,13 @@ def build(root: Path, version: str, workers: int) -> dict[str, Any]:
 
     cpu: dict[str, float] = {}
     began, start = time.perf_counter(), cpu_seconds()
-    for name, step in steps.items():
+    for name, step in steps(made, key, read_where_it_lies):
         step()
-        cpu[name] = cpu_seconds() - start
-        start += cpu[name]
+        if name != PINNED:
+            cpu[name] = cpu_seconds() - start
+        start = cpu_seconds()
     wall = time.perf_counter() - began
+    [pair] = pairs = load_pairs(layout, key)
     written = cpu_of(write_kept)
     published = json.loads((layout.version(key) / "_MANIFEST.json").read_bytes())["n_docs"]
     return {
