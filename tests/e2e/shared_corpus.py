@@ -60,7 +60,7 @@ WARCS = (
     "webarchive-discovery/truncated_datetime.warc",
     "whirlwind-python/whirlwind.warc.gz",
 )
-"""Without those that are broken on purpose, and without ARC and lz4, which no reader here takes."""
+"""Without those that are broken on purpose; more containers of these crawls are in tests/records and tests/plans."""
 
 SOURCES: dict[str, Source] = {
     # 32 whole works, none twice: no rule may cost one.
@@ -183,11 +183,11 @@ class Ran:
 
 _WITH_PROCESSES = """
 from resources.engines import local
-local.PROCESSES_FROM_BYTES = 0
+local.PROCESSES_FROM_BYTES = local.PROCESSES_FROM_WORKERS = 0
 from corpus_assets.cli import main
 raise SystemExit(main())
 """
-"""`corpus` with worker processes for inputs of any size; by itself it takes threads for these."""
+"""`corpus` with worker processes for inputs of any size and any number of workers; by itself it takes threads."""
 
 
 def command(root: Path, *words: str, processes: bool = False) -> list[str]:

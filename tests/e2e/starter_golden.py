@@ -8,15 +8,24 @@ python -m tests.e2e.starter_golden
 import tempfile
 from pathlib import Path
 
+from corpus_assets.plans import audit_snapshot
+from corpus_assets.plans.snapshot import last_snapshot
 from formats import canonical, corpus_manifest, corpus_shard, durable
 from formats.layout import Layout
-from formats.naming import VersionKey
+from formats.naming import TokensKey, VersionKey
 from tests.e2e import starter_runs
 
 GOLDEN = starter_runs.PROJECT / "tests" / "golden" / "starter_manifest.sha256"
+GOLDEN_SNAPSHOT = GOLDEN.with_name("starter_snapshot.sha256")
+TOKENS = TokensKey(VersionKey("starter", "v1"), "bpe-512")
 _HEAD = """\
 # starter.v1: the SHA-256 of its _MANIFEST.json, bound to corpus_assets/constraints.txt and to x86-64; and that of its
 # rows as values, whatever their encoding. Remake: python -m tests.e2e.starter_golden
+"""
+
+_HEAD_OF_SNAPSHOT = """\
+# starter.v1.bpe-512: its snapshot's id, which also names every stage, setting and library that it was made by; and the
+# SHA-256 over its documents' ids and tokens, which those alone decide. Remake: python -m tests.e2e.starter_golden
 """
 
 RECORDS = {"fables": 30, "handbook": 26, "letters": 47, "notes": 54, "snippets": 30, "web": 32}
@@ -92,13 +101,31 @@ def digests(root: Path) -> dict[str, str]:
     return {"_MANIFEST.json": manifest, "rows": canonical.digest(rows)}
 
 
-def stored_digests() -> dict[str, str]:
-    lines = [line.split() for line in GOLDEN.read_text().splitlines() if not line.startswith("#")]
+def snapshot_digests(root: Path) -> dict[str, str]:
+    """Of a root in which the token set was made."""
+    snapshot = last_snapshot(Layout(root), TOKENS)
+    documents = []
+    for shard in audit_snapshot.all_shards(snapshot):
+        back = audit_snapshot.read_back(snapshot, shard)
+        documents += [[name, tokens.hex()] for name, tokens in back.documents()]
+    return {
+        "snapshot_id": snapshot.snapshot_id.removeprefix("sha256:"),
+        "documents": canonical.digest(sorted(documents)),
+    }
+
+
+def stored_digests(path: Path = GOLDEN) -> dict[str, str]:
+    lines = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
     return {name: digest for digest, name in lines}
+
+
+def _write(path: Path, head: str, digests: dict[str, str]) -> None:
+    path.write_text(head + "".join(f"{digest}  {name}\n" for name, digest in digests.items()))
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         root = starter_runs.copy_of_starter(Path(folder))
-        starter_runs.build(root, "starter.v1")
-        GOLDEN.write_text(_HEAD + "".join(f"{digest}  {name}\n" for name, digest in digests(root).items()))
+        starter_runs.tokenize(root, str(TOKENS))
+        _write(GOLDEN, _HEAD, digests(root))
+        _write(GOLDEN_SNAPSHOT, _HEAD_OF_SNAPSHOT, snapshot_digests(root))

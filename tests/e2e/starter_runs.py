@@ -18,8 +18,8 @@ from formats.naming import VersionKey
 
 PROJECT = Path(__file__).resolve().parents[2]
 STARTER = PROJECT / "examples" / "starter"
-_TRACKED = ("corpus/LEDGER.jsonl", "corpus/configs", "inputs", "evals")
-_OURS = ("CORPUS_ROOT", "CORPUS_CACHE", "CORPUS_WORKERS", "CORPUS_MEMORY", "DAGSTER_HOME")
+_TRACKED = ("corpus/LEDGER.jsonl", "corpus/configs", "inputs", "evals", "tokenizers")
+OURS = ("CORPUS_ROOT", "CORPUS_CACHE", "CORPUS_WORKERS", "CORPUS_MEMORY", "DAGSTER_HOME")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def copy_of_starter(folder: Path) -> Path:
 
 def environment() -> dict[str, str]:
     """This process's environment without its settings of the pipeline."""
-    return {name: value for name, value in os.environ.items() if name not in _OURS}
+    return {name: value for name, value in os.environ.items() if name not in OURS}
 
 
 def corpus(root: Path, *words: str) -> Ran:
@@ -55,6 +55,13 @@ def corpus(root: Path, *words: str) -> Ran:
 def build(root: Path, version: str, *options: str) -> Ran:
     """Build a version that has to succeed."""
     ran = corpus(root, "build", version, *options)
+    assert ran.code == 0, ran.out + ran.err
+    return ran
+
+
+def tokenize(root: Path, tokens: str, *options: str) -> Ran:
+    """Make a snapshot, which has to succeed."""
+    ran = corpus(root, "tokenize", tokens, *options)
     assert ran.code == 0, ran.out + ran.err
     return ran
 

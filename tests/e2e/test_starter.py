@@ -10,22 +10,26 @@ from types import ModuleType
 
 import pytest
 
+from corpus_assets.commands import verify_snapshot
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans import audit
+from corpus_assets.plans.token_build import load_checked
+from corpus_assets.validation import corpus_config, token_config
 from formats import corpus_shard, durable
 from formats.layout import Layout
 from formats.ledger import resolve_local
-from formats.naming import VersionKey
+from formats.naming import TokensKey, VersionKey
 from formats.reasons import Reason
 from tests import faults
 from tests.e2e import starter_golden as golden
 from tests.e2e import starter_runs as runs
+from tests.e2e.starter_kills import kill_when
 
 V1, SMALL = VersionKey("starter", "v1"), VersionKey("starter", "small")
 
 
-def _make_inputs() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_inputs", runs.STARTER / "make_inputs.py")
+def _script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, runs.STARTER / f"{name}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -34,8 +38,13 @@ def _make_inputs() -> ModuleType:
 
 
 def test_packed_inputs_are_remade_byte_for_byte() -> None:
-    for name, data in _make_inputs().derived().items():
+    for name, data in _script("make_inputs").derived().items():
         assert (runs.STARTER / "inputs" / name).read_bytes() == data, name
+
+
+def test_the_tokenizer_is_remade_byte_for_byte() -> None:
+    script = _script("make_tokenizer")
+    assert script.MADE.read_bytes() == script.made()
 
 
 def test_ledger_and_configs_name_inputs_and_evals_by_their_present_bytes() -> None:
@@ -49,8 +58,10 @@ def test_ledger_and_configs_name_inputs_and_evals_by_their_present_bytes() -> No
             assert (durable.sha256_of(path), path.stat().st_size) == (file["sha256"], file["bytes"]), path
     assert listed == {path.resolve() for path in (runs.STARTER / "inputs").iterdir()}
     quiz = durable.sha256_of(runs.STARTER / "evals" / "quiz.jsonl")
-    for config in layout.configs.rglob("*.yaml"):
+    for config in corpus_config.discover(layout)[0].values():
         assert quiz in config.read_text("utf-8"), config
+    for key in token_config.discover(layout):
+        load_checked(layout, key)  # its tokenizer has the digest, and the tokens, that it names
 
 
 # A version of two sources, made once for the tests that need any built version.
@@ -188,15 +199,20 @@ def test_manifest_and_rows_are_the_golden_ones(v1: Path) -> None:
     assert golden.digests(v1) == golden.stored_digests()
 
 
-@pytest.mark.slow
-def test_building_again_rewrites_nothing(v1: Path) -> None:
-    def lie() -> dict[str, tuple[int, int, int]]:
-        pins = "work/ledger_entry/"  # written each time, as the ledger is read each time
-        return {name: seen for name, seen in runs.files_as_they_lie(v1 / "corpus").items() if not name.startswith(pins)}
+def dagster_runs(root: Path) -> set[str]:
+    """The runs in the history of a root: a file each."""
+    return {path.stem for path in (root / ".dagster" / "history" / "runs").glob("????????-*.db")}
 
-    before = lie()
-    runs.build(v1, "starter.v1")
-    assert lie() == before
+
+@pytest.mark.slow
+def test_building_again_runs_nothing_and_rewrites_nothing(v1: Path) -> None:
+    before, runs_before = runs.files_as_they_lie(v1 / "corpus"), dagster_runs(v1)
+    ran = runs.build(v1, "starter.v1")
+    assert runs.files_as_they_lie(v1 / "corpus") == before
+    assert dagster_runs(v1) == runs_before
+    assert len(runs_before) == 1 + 2 * 6 + 2
+    assert "FAILED" not in ran.out
+    assert "  ok  " not in ran.out
 
 
 @pytest.mark.slow
@@ -270,3 +286,54 @@ def test_another_threshold_takes_over_what_was_measured(v1: Path, tmp_path: Path
     }
     assert near == golden.NEAR_DUPLICATES_OF_V3
     assert runs.manifest_bytes(root) == runs.manifest_bytes(v1)
+
+
+# Its tokens.
+
+
+@pytest.fixture(scope="module")
+def snapshot(v1: Path) -> Path:
+    """The root of v1 with the snapshot of its token set, made by two workers."""
+    runs.tokenize(v1, str(golden.TOKENS), "--workers", "2")
+    return v1
+
+
+@pytest.mark.slow
+def test_the_snapshot_is_the_golden_one_and_is_verified(snapshot: Path) -> None:
+    assert golden.snapshot_digests(snapshot) == golden.stored_digests(golden.GOLDEN_SNAPSHOT)
+    report = verify_snapshot.verify(Layout(snapshot), str(golden.TOKENS))
+    assert report.ok, report.as_json()
+    assert not report.notes
+
+
+@pytest.mark.slow
+def test_tokenizing_again_runs_nothing_and_another_token_set_rewrites_no_byte_of_the_corpus(snapshot: Path) -> None:
+    layout = Layout(snapshot)
+    before, ran_before = runs.files_as_they_lie(snapshot / "snapshots"), dagster_runs(snapshot)
+    assert "  same   " in runs.tokenize(snapshot, str(golden.TOKENS)).out
+    assert (runs.files_as_they_lie(snapshot / "snapshots"), dagster_runs(snapshot)) == (before, ran_before)
+    corpus = snapshot / "corpus" / "starter"
+    as_it_lies, bytes_of = runs.files_as_they_lie(corpus), runs.manifest_bytes(snapshot)
+    text = layout.token_config(golden.TOKENS).read_text("utf-8")
+    other = TokensKey(V1, "bpe-64")
+    text = text.replace("tokens: bpe-512", "tokens: bpe-64").replace("seq_len: 512", "seq_len: 64")
+    layout.token_config(other).write_text(text.replace("packing: best_fit", "packing: concat"), "utf-8")
+    runs.tokenize(snapshot, str(other))
+    assert (runs.files_as_they_lie(corpus), runs.manifest_bytes(snapshot)) == (as_it_lies, bytes_of)
+    assert golden.snapshot_digests(snapshot) == golden.stored_digests(golden.GOLDEN_SNAPSHOT)
+
+
+@pytest.mark.slow
+def test_one_worker_elsewhere_makes_the_same_snapshot_over_a_kill(v1: Path, tmp_path: Path) -> None:
+    root = Path(
+        shutil.copytree(v1, tmp_path / "deeper" / "root", ignore=shutil.ignore_patterns("snapshots", ".dagster"))
+    )
+    for stage in ("tokenized", "packed"):
+        shutil.rmtree(Layout(root).corpus / "work" / stage, ignore_errors=True)
+    kill_when(root, "tokenize", str(golden.TOKENS), seen=lambda: any((root / "snapshots").glob("*.tmp/*/*/*.bin")))
+    assert not Layout(root).snapshot_lock(golden.TOKENS).exists()
+    ran = runs.tokenize(root, str(golden.TOKENS), "--workers", "1")
+    assert "killed processes" in ran.out
+    assert golden.snapshot_digests(root) == golden.stored_digests(golden.GOLDEN_SNAPSHOT)
+    assert [path.name for path in (root / "snapshots").glob(".*.tmp*")] == []
+    assert [path.suffix for path in (root / "snapshots").iterdir() if path.suffix] == [".lock"]

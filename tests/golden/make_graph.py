@@ -11,8 +11,8 @@ from typing import Any
 
 import dagster as dg
 
-from formats.naming import VersionKey
-from tests.assets import graph, tiny
+from formats.naming import TokensKey, VersionKey
+from tests.assets import graph, tiny, tiny_tokens
 
 GOLDEN = Path(__file__).with_name("graph.json")
 V2 = VersionKey("tiny", "v2")
@@ -56,9 +56,11 @@ def _edges(assets: Any, node: Any, parent: dg.AssetKey) -> dict[str, list[str]] 
 
 
 def of_two_versions(folder: Path) -> dict[str, Any]:
-    """The graph of tiny.v1 with three sources and tiny.v2 with two."""
+    """The graph of tiny.v1 with three sources and two token sets, and tiny.v2 with two sources and one."""
     layout = tiny.unbuilt(folder)
     tiny.write_config(layout, V2, sources=["tales", "web"])
+    for key in (tiny_tokens.KEY, tiny_tokens.OTHER, TokensKey(V2, "t16")):
+        tiny_tokens.write(layout, key)
     with graph.loaded(layout) as defs:
         return described(defs)
 
