@@ -43,7 +43,7 @@ def room(name: str) -> str:
     if parts[0] == "corpus_assets":
         return parts[1] if len(parts) > 2 or (len(parts) == 2 and parts[1] in FOLDERS) else "assets"
     if parts[0] == "resources":
-        return ".".join(parts[:2]) if len(parts) > 2 or parts[-1] in ("engines", "download") else "resources"
+        return ".".join(parts[:2]) if len(parts) > 2 or parts[-1] in ("engines", "download", "guarded") else "resources"
     return parts[0]
 
 
@@ -62,9 +62,11 @@ MAY_IMPORT = {
         "formats",
         "resources.engines",
         "resources.download",
+        "resources.guarded",
     },
     "resources.engines": {"resources.engines", "formats"},
     "resources.download": {"resources.download", "formats"},
+    "resources.guarded": {"resources.guarded", "formats"},
     "resources": {"resources", "resources.engines", "resources.download", "formats"},
 }
 """Rooms that only look down. Assets, checks and commands are above them all."""
@@ -72,6 +74,8 @@ MAY_IMPORT = {
 MAY_USE_DAGSTER = {"assets", "checks", "resources", "commands"}
 CONSUMER_LIBRARIES = {"numpy", "pyarrow", "zstandard"}
 """What `formats` may need beside the standard library: it is what a consumer imports."""
+USED_WHEN_PRESENT = {"formats.loader.shard_files": {"fsspec"}, "formats.loader.torch_dataset": {"torch"}}
+"""Loaded for what it is needed for alone: inside a function, or by a module that no other imports."""
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -98,7 +102,11 @@ def test_dagster_is_known_only_at_the_top(name):
 @pytest.mark.parametrize("name", [name for name in MODULES if room(name) == "formats"])
 def test_formats_need_nothing_that_a_consumer_has_not(name):
     outside = {i.split(".")[0] for i in imports(MODULES[name])} - set(FIRST_PARTY) - set(sys.stdlib_module_names)
-    assert outside <= CONSUMER_LIBRARIES
+    assert outside <= CONSUMER_LIBRARIES | USED_WHEN_PRESENT.get(name, set())
+
+
+def test_what_needs_torch_is_imported_by_nothing_of_ours():
+    assert not [name for name, path in MODULES.items() if "formats.loader.torch_dataset" in set(imports(path))]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -45,16 +45,17 @@ def installs(called: list[str]) -> list[str]:
     return [line.split()[-1] for line in called if line.startswith("python -m pip install ")]
 
 
-def test_without_the_ui_the_starter_is_built_and_verified_in_the_plain_environment(checkout):
+def test_without_the_ui_the_starter_is_built_tokenized_and_verified_without_what_tests_need(checkout):
     called = calls(checkout, "examples/starter/run", "--no-ui")
-    assert installs(called) == ["."]
-    assert called[1:] == [f"corpus --root examples/starter {verb} starter.v1" for verb in ("build", "verify")]
+    assert installs(called) == [".[tokens]"]
+    words = ("tokenize starter.v1.bpe-512", "verify starter.v1", "verify starter.v1.bpe-512")
+    assert called[1:] == [f"corpus --root examples/starter {one}" for one in words]
 
 
 def test_options_of_the_starter_go_to_the_ui_and_not_to_pip(checkout):
     called = calls(checkout, "examples/starter/run", "--port", "3999")
-    assert installs(called) == ["."]
-    assert called[1:] == ["corpus --root examples/starter up --build starter.v1 --port 3999"]
+    assert installs(called) == [".[tokens]"]
+    assert called[1:] == ["corpus --root examples/starter up --build starter.v1.bpe-512 --port 3999"]
 
 
 def test_the_test_command_installs_what_tests_need_and_hands_on_its_arguments(checkout):
@@ -66,11 +67,11 @@ def test_the_test_command_installs_what_tests_need_and_hands_on_its_arguments(ch
 
 def test_commands_in_turn_install_once_as_the_larger_environment_serves_both(checkout):
     found = [installs(calls(checkout, *words)) for words in (["examples/starter/run"], ["tests/run"]) * 2]
-    assert found == [["."], [".[dev]"], [], []]
+    assert found == [[".[tokens]"], [".[dev]"], [], []]
 
 
 def test_other_pins_are_installed(checkout):
     calls(checkout, "tests/run")
     with (checkout / "corpus_assets" / "constraints.txt").open("a") as file:
         file.write("# another\n")
-    assert installs(calls(checkout, "examples/starter/run")) == ["."]
+    assert installs(calls(checkout, "examples/starter/run")) == [".[tokens]"]
