@@ -1,8 +1,9 @@
 """What a fastText classifier says about lines of text, as the library does, over Arrow buffers. Spec: fasttext.md.
 
-A line's vector is the mean of the vectors of its words and of their character n-grams (Bojanowski et al. 2017); a label
-is a leaf of a Huffman tree whose nodes decide left or right (Joulin et al. 2016). Sums run in float32 in the library's
-order, so probabilities agree with it to some 1e-6. Releases the GIL. Cost: some 10 us for a line of 400 characters.
+A line's vector is the mean of the vectors of its words, of their character n-grams (Bojanowski et al. 2017) and of runs
+of words. With the hierarchical loss a label is a leaf of a Huffman tree whose nodes decide left or right (Joulin et al.
+2016); with the others each label has a row (fasttext_flat.py). Sums run in float32 in the library's order, so
+probabilities agree with it to some 1e-6. Releases the GIL. Cost: some 10 us for a line of 400 characters.
 """
 
 import math
@@ -16,13 +17,15 @@ import pyarrow as pa
 from numba import njit
 
 from corpus_assets.kernels.arrow import string_buffers
-from corpus_assets.kernels.fasttext_file import Dictionary, FastTextFile, read_fasttext
+from corpus_assets.kernels.fasttext_file import HIERARCHICAL_SOFTMAX, SOFTMAX, Dictionary, FastTextFile, read_fasttext
+from corpus_assets.kernels.fasttext_flat import best_of_rows, probability_of_row
 
 END, LABEL_PREFIX = b"</s>", b"__label__"
 NO_PARENT = -1
 _END, _PREFIX = np.frombuffer(END, np.uint8), np.frombuffer(LABEL_PREFIX, np.uint8)
-_U32, _F32 = np.uint32, np.float32
+_U32, _U64, _F32 = np.uint32, np.uint64, np.float32
 FNV_OFFSET, FNV_PRIME = _U32(2166136261), _U32(16777619)
+RUN_FACTOR = _U64(116049371)
 LOG_FLOOR = 1e-5
 """What the library adds to a probability before its logarithm; it also cuts branches less likely than this."""
 MAX_DEPTH = 256
@@ -47,17 +50,21 @@ class FastText:
         """float32 (rows, dim) of a large_string column; each row is one line, read up to its first line feed."""
         offsets, data = string_buffers(lines)
         out = np.zeros((len(lines), self.file.vectors.shape[1]), np.float32)
-        _line_vectors(data, offsets, *self._words, *self._ngrams, self.file.vectors, out)
+        _line_vectors(data, offsets, *self._words, *self._ngrams, self.file.word_ngrams, self.file.vectors, out)
         return out
 
     def best(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(label number int64, its probability float32) of the likeliest label of each line."""
+        if self.file.loss != HIERARCHICAL_SOFTMAX:
+            return best_of_rows(vectors, self.file.nodes, self.file.loss == SOFTMAX)
         labels, probabilities = np.empty(len(vectors), np.int64), np.empty(len(vectors), np.float32)
         _best(vectors, self.file.nodes, *self._tree[:2], labels, probabilities)
         return labels, probabilities
 
     def probability(self, vectors: np.ndarray, label: int) -> np.ndarray:
         """float32 of each line: how likely that label is."""
+        if self.file.loss != HIERARCHICAL_SOFTMAX:
+            return probability_of_row(vectors, self.file.nodes, self.file.loss == SOFTMAX, label)
         out = np.empty(len(vectors), np.float32)
         _probability(vectors, self.file.nodes, *self._tree[1:], label, out)
         return out
@@ -184,7 +191,7 @@ def _find_ngrams(word, size, min_n, max_n, present, num_buckets, found, n_found)
     """Append to `found` the buckets of the n-grams (in characters) of word[:size] that have a vector; returns how many
     are there now.
     """
-    inverse = 1.0 / num_buckets
+    inverse = 1.0 / max(num_buckets, 1)  # where there are none, nothing is hashed
     for i in range(size):
         if word[i] & 0xC0 == 0x80:
             continue
@@ -200,23 +207,40 @@ def _find_ngrams(word, size, min_n, max_n, present, num_buckets, found, n_found)
     return n_found
 
 
+@njit(inline="always")
+def _find_runs(hashes, tokens, longest, present, num_buckets, found, n_found):  # type: ignore[no-untyped-def]
+    """Append to `found` the buckets of the runs of 2 to `longest` tokens that have a vector. Hashes are widened as
+    signed ones, as the library keeps them.
+    """
+    for i in range(tokens):
+        h = _U64(np.int64(np.int32(hashes[i])))
+        for j in range(i + 1, min(i + longest, tokens)):
+            h = h * RUN_FACTOR + _U64(np.int64(np.int32(hashes[j])))
+            bucket = np.int64(h % _U64(num_buckets))
+            found[n_found] = bucket
+            n_found += present[bucket >> 3] >> (bucket & 7) & 1
+    return n_found
+
+
 @njit(nogil=True, cache=True)
 def _line_vectors(  # type: ignore[no-untyped-def]
-    data, offsets, slots, word_offsets, word_bytes, min_n, max_n, present, rows, vectors, out
+    data, offsets, slots, word_offsets, word_bytes, min_n, max_n, present, rows, word_ngrams, vectors, out
 ):
     """Where the vectors of a line lie is found first: then the adding does not wait for one after the other. `found`
-    has for each word -1 - its number, for each n-gram its bucket.
+    has for each word -1 - its number, for each n-gram its bucket; `hashes` those of the tokens, for runs of words.
     """
     first = word_offsets.size - 1
     known = (slots, word_offsets, word_bytes)
     word = np.empty(1 << 12, np.uint8)
-    per_byte = 2 * (max_n - min_n + 2)  # enough for words of one byte, each with < and > around it
+    per_byte = 2 * (max_n - min_n + 2) + word_ngrams  # enough for words of one byte, each with < and > around it
     found = np.empty(per_byte * word.size, np.int64)
+    hashes = np.empty(word.size + 1, np.uint32)
     for d in range(offsets.size - 1):
-        at, end, added = offsets[d], offsets[d + 1], 0
+        at, end, added, tokens = offsets[d], offsets[d + 1], 0, 0
         if end - at + 2 > word.size:
             word = np.empty(end - at + 2, np.uint8)
             found = np.empty(per_byte * word.size, np.int64)
+            hashes = np.empty(word.size + 1, np.uint32)
         while at < end and data[at] != 0x0A:
             if _is_space(data[at]):
                 at += 1
@@ -229,6 +253,8 @@ def _line_vectors(  # type: ignore[no-untyped-def]
                 break
             if size >= _PREFIX.size and _same(data, start, _PREFIX, 0, _PREFIX.size):
                 continue
+            hashes[tokens] = _hash(data, start, at)
+            tokens += 1
             number = _find(data, start, at, *known)
             if number >= 0:
                 found[added] = -1 - number
@@ -241,6 +267,9 @@ def _line_vectors(  # type: ignore[no-untyped-def]
         if number >= 0:
             found[added] = -1 - number
             added += 1
+        if word_ngrams > 1:
+            hashes[tokens] = _hash(_END, 0, _END.size)
+            added = _find_runs(hashes, tokens + 1, word_ngrams, present, rows.size, found, added)
         for i in range(added):
             _add(vectors, first + rows[found[i]] if found[i] >= 0 else -1 - found[i], out, d)
         if added:

@@ -1,6 +1,6 @@
 """Reader of a fastText supervised model file (`.bin`, `.ftz`), version 12. Layout: fasttext.md.
 
-Only what `kernels/fasttext.py` computes is read: hierarchical softmax, no word n-grams. Anything else is refused.
+Read are supervised models of every loss the library has; vectors of words without labels (skipgram, cbow) are refused.
 """
 
 import hashlib
@@ -13,7 +13,11 @@ import numpy as np
 from formats.errors import CorruptDataError
 
 MAGIC, VERSION = 793712314, 12
-SUPERVISED, HIERARCHICAL_SOFTMAX = 3, 1
+SUPERVISED = 3
+HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING, SOFTMAX, ONE_VS_ALL = 1, 2, 3, 4
+LOSSES = {"hs": HIERARCHICAL_SOFTMAX, "ns": NEGATIVE_SAMPLING, "softmax": SOFTMAX, "ova": ONE_VS_ALL}
+"""The library's names and numbers of them."""
+MAX_WORD_NGRAMS = 100
 CENTROIDS = 256
 WORD, LABEL = 0, 1
 MAX_BUCKETS = 1 << 25
@@ -42,8 +46,13 @@ class Dictionary:
 
 @dataclass(frozen=True)
 class FastTextFile:
-    """`vectors` float32 (rows, dim): words first, then n-grams; `nodes` float32 (labels, dim) of the softmax tree."""
+    """`vectors` float32 (rows, dim): words first, then n-grams; `nodes` float32 (labels, dim): of the softmax tree
+    where the `loss` is hierarchical, else one a label. `word_ngrams` is the length up to which runs of words have a
+    bucket.
+    """
 
+    loss: int
+    word_ngrams: int
     dictionary: Dictionary
     vectors: np.ndarray
     nodes: np.ndarray
@@ -92,13 +101,18 @@ def read_fasttext(path: Path, sha256: str) -> FastTextFile:
         raise cursor.error("magic and version", (MAGIC, VERSION), kind)
     dim, _, _, _, _, word_ngrams, loss, model, buckets, min_n, max_n, _ = cursor.take("12i")
     cursor.take("d")
-    if (model, loss, word_ngrams) != (SUPERVISED, HIERARCHICAL_SOFTMAX, 1):
-        found_kind = f"{model}, {loss}, {word_ngrams}"
-        raise cursor.error("model, loss, word n-grams", f"{SUPERVISED}, {HIERARCHICAL_SOFTMAX}, 1", found_kind)
+    if model != SUPERVISED:
+        raise cursor.error("kind of model", f"{SUPERVISED}, a supervised one, which has labels", model)
+    if loss not in LOSSES.values():
+        known = ", ".join(f"{number} ({name})" for name, number in LOSSES.items())
+        raise cursor.error("loss", known, loss)
+    if not 1 <= word_ngrams <= MAX_WORD_NGRAMS:
+        raise cursor.error("length of word n-grams", f"1 to {MAX_WORD_NGRAMS}", word_ngrams)
     if dim < 1 or not 0 <= min_n <= max_n:
         raise cursor.error("dimension and lengths of n-grams", "1 or more, rising lengths", f"{dim}, {min_n}, {max_n}")
-    if not 1 <= buckets <= MAX_BUCKETS:
-        raise cursor.error("buckets of n-grams", f"1 to {MAX_BUCKETS}", buckets)
+    fewest = 1 if max_n or word_ngrams > 1 else 0  # the library writes none where nothing is hashed
+    if not fewest <= buckets <= MAX_BUCKETS:
+        raise cursor.error("buckets of n-grams", f"{fewest} to {MAX_BUCKETS}", buckets)
     dictionary = _dictionary(cursor, buckets, min_n, max_n)
     vectors = _matrix(cursor, dim)
     nodes = _matrix(cursor, dim)
@@ -108,7 +122,7 @@ def read_fasttext(path: Path, sha256: str) -> FastTextFile:
     if len(vectors) < expected or len(nodes) != len(dictionary.labels):
         rows = f"{len(vectors)} and {len(nodes)}"
         raise cursor.error("matrix rows", f"{expected} and {len(dictionary.labels)}", rows)
-    return FastTextFile(dictionary, vectors, nodes)
+    return FastTextFile(loss, word_ngrams, dictionary, vectors, nodes)
 
 
 def _dictionary(cursor: _Cursor, buckets: int, min_n: int, max_n: int) -> Dictionary:

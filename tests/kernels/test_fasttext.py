@@ -22,7 +22,7 @@ lines = st.text(max_size=200) | st.lists(st.sampled_from([*WORDS, "__label__en",
 )
 
 
-def model_bytes(*, pruned=False, dim=4, buckets=97, loss=1, word_ngrams=1, seed=3):
+def model_bytes(*, pruned=False, dim=4, buckets=97, loss=1, word_ngrams=1, seed=3, lengths=(2, 4), model=3):
     """A small dense model, written as the library writes one."""
     draw = random.Random(seed)
     counts = [90, 40, 40, 7, 1]
@@ -31,7 +31,7 @@ def model_bytes(*, pruned=False, dim=4, buckets=97, loss=1, word_ngrams=1, seed=
     ]
     kept = sorted(draw.sample(range(buckets), 40)) if pruned else []
     out = struct.pack("<ii", 793712314, 12)
-    out += struct.pack("<12id", dim, 5, 5, 1, 5, word_ngrams, loss, 3, buckets, 2, 4, 100, 1e-4)
+    out += struct.pack("<12id", dim, 5, 5, 1, 5, word_ngrams, loss, model, buckets, *lengths, 100, 1e-4)
     out += struct.pack("<iiiqq", len(entries), len(WORDS), len(LABELS), 1000, len(kept) if pruned else -1)
     for name, count, kind in entries:
         out += name.encode() + b"\0" + struct.pack("<qb", count, kind)
@@ -95,13 +95,28 @@ def test_no_line_is_no_answer(made):
     assert [len(column) for column in (vectors, *ours.best(vectors), ours.probability(vectors, 0))] == [0] * 4
 
 
-@pytest.mark.parametrize("change", [
-    {"loss": 3}, {"word_ngrams": 2},
+@pytest.mark.parametrize("kind", [
+    {"loss": 3}, {"loss": 2}, {"loss": 4}, {"word_ngrams": 3}, {"loss": 3, "word_ngrams": 2, "lengths": (0, 0)},
+    {"loss": 3, "buckets": 0, "lengths": (0, 0)},
 ])  # fmt: skip
-def test_another_kind_of_model_is_refused(tmp_path, change):
+def test_every_loss_and_runs_of_words_give_the_library_s_probabilities(tmp_path, kind):
+    path, data = tmp_path / "other.bin", model_bytes(**kind)
+    path.write_bytes(data)
+    library, ours = fasttext.load_model(str(path)).f, FastText.load(path, hashlib.sha256(data).hexdigest())
+    draw = random.Random(11)
+    texts = [" ".join(draw.choices([*WORDS[1:], "strange", "wörter", "__label__en"], k=n)) for n in (0, 1, 2, 5, 40)]
+    assert_same(library, ours, [*texts, "bread </s> the", "the the"])
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"loss": 5}, r"loss .* expected 1 \(hs\), 2 \(ns\), 3 \(softmax\), 4 \(ova\)"),
+    ({"loss": 0}, "loss"), ({"word_ngrams": 0}, "word n-grams"), ({"model": 2}, "supervised"),
+    ({"buckets": 0}, "buckets"),
+])  # fmt: skip
+def test_another_kind_of_model_is_refused_in_words(tmp_path, change, words):
     path, data = tmp_path / "other.bin", model_bytes(**change)
     path.write_bytes(data)
-    with pytest.raises(CorruptDataError, match="model, loss, word n-grams"):
+    with pytest.raises(CorruptDataError, match=words):
         FastText.load(path, hashlib.sha256(data).hexdigest())
 
 
