@@ -34,7 +34,7 @@ def checkout(tmp_path: Path) -> Path:
 def calls(checkout: Path, *words: str) -> list[str]:
     """What the command called, a line a call."""
     noted = checkout / "calls"
-    noted.unlink(missing_ok=True)
+    noted.write_text("")
     path = f"{checkout / 'bin'}{os.pathsep}{os.environ['PATH']}"
     subprocess.run([checkout / words[0], *words[1:]], env={**os.environ, "PATH": path}, check=True, timeout=60)
     return [line.strip() for line in noted.read_text("utf-8").splitlines()]
@@ -75,3 +75,28 @@ def test_other_pins_are_installed(checkout):
     with (checkout / "corpus_assets" / "constraints.txt").open("a") as file:
         file.write("# another\n")
     assert installs(calls(checkout, "examples/starter/run")) == [".[tokens]"]
+
+
+def set_up(checkout: Path, extra: str) -> tuple[list[str], bool]:
+    """What pip was told by `.ci/setup`, and whether it went well, as `.ci/run` asks: it goes on where it did not."""
+    script = checkout / "peers"
+    script.write_text(
+        f"#!/usr/bin/env bash\nset -e; cd {shlex.quote(str(checkout))}; . .ci/setup; set_up {extra} || python failed"
+    )
+    script.chmod(0o755)
+    called = calls(checkout, "peers")
+    return installs(called), "python failed" not in called
+
+
+def test_what_ci_sets_up_serves_the_other_commands_too(checkout):
+    assert set_up(checkout, "dev,peers") == ([".[dev,peers]"], True)
+    assert installs(calls(checkout, "tests/run")) == []
+    assert installs(calls(checkout, "examples/starter/run")) == []
+    assert set_up(checkout, "dev,peers") == ([], True)
+
+
+def test_what_could_not_be_installed_does_not_count_as_installed(checkout):
+    python = checkout / ".venv/bin/python"
+    python.write_text(python.read_text() + '[ "$2" != pip ]\n')
+    assert set_up(checkout, "dev,peers") == ([".[dev,peers]"], False)
+    assert not (checkout / ".venv/.installed").exists()

@@ -77,8 +77,7 @@ def test_every_sequence_is_served_once_an_epoch(training, num_workers):
     assert Counter(Counter(served).values()) == {1: 33, 2: 13}
 
 
-@pytest.mark.parametrize("before", WORKERS)
-@pytest.mark.parametrize("after", WORKERS)
+@pytest.mark.parametrize(("before", "after"), [(0, 3), (1, 2), (2, 0), (2, 3), (3, 1), (3, 3)])
 def test_a_state_saved_at_some_workers_is_restored_at_others(training, before, after):
     root, snapshot, expected = training
     dataset = dataset_of(root, snapshot)
@@ -92,8 +91,9 @@ def test_a_state_saved_at_some_workers_is_restored_at_others(training, before, a
     assert tokens(batches(restored, after)) == expected[5:]
 
 
-@pytest.mark.parametrize("num_workers", WORKERS)
-@pytest.mark.parametrize("at", [0, 1, 4, STEPS - 3, STEPS])
+@pytest.mark.parametrize(
+    ("num_workers", "at"), [(0, 4), (0, STEPS), (1, 1), (1, STEPS), (2, 0), (2, 4), (3, 4), (3, STEPS - 3), (3, STEPS)]
+)
 def test_torchdata_saves_and_restores_it(training, num_workers, at):
     """Also a second time, and after the last step."""
     stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
