@@ -21,6 +21,7 @@ NUM_WINDOWS, WINDOW_CHARS = 4, 128
 _READ_CHARS = 2 * WINDOW_CHARS
 _MOST_CHARS = NUM_WINDOWS * WINDOW_CHARS
 _MOST_BYTES = 4 * _MOST_CHARS
+"""Of UTF-8."""
 _SHOWN_BYTES = _MOST_BYTES + NUM_WINDOWS - 1
 _BEFORE_FENCE = 16
 """Characters that are looked at before a fence."""
@@ -29,12 +30,15 @@ _SHORTEST_SCHEME, _LONGEST_SCHEME = 2, 16
 _LINE_END, _BLANK, _BANG, _STAR, _PLUS, _MINUS, _DOT, _SLASH = 0x0A, 0x20, 0x21, 0x2A, 0x2B, 0x2D, 0x2E, 0x2F
 _COLON, _LESS, _GREATER, _TICK, _W = 0x3A, 0x3C, 0x3E, 0x60, 0x77
 
-_CODE, _TAG, _ADDRESS = 0, 1, 2
-
 
 @njit(nogil=True, cache=True, inline="always")
 def _is_letter(c):  # type: ignore[no-untyped-def]
     return 0x61 <= (c | 0x20) <= 0x7A
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _is_in_scheme(c):  # type: ignore[no-untyped-def]
+    return _is_letter(c) or c in (_PLUS, _DOT, _MINUS)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -126,89 +130,93 @@ def _forward(data, at, end, chars):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True)
 def _end_of_code(line, at, n):  # type: ignore[no-untyped-def]
     """Behind the inline code that begins at `at`; `at` where there is none."""
-    if line[at] == _TICK:
-        end = at + 1
-        while end < n and line[end] != _TICK and line[end] != _LINE_END:
-            end += 1
-        if end < n and line[end] == _TICK:
-            return end + 1
-    return at
+    end = at + 1
+    while end < n and line[end] != _TICK and line[end] != _LINE_END:
+        end += 1
+    return end + 1 if end < n and line[end] == _TICK else at
 
 
 @njit(nogil=True, cache=True)
 def _end_of_tag(line, at, n):  # type: ignore[no-untyped-def]
-    if line[at] == _LESS:
-        end = at + 1
-        if end < n and line[end] == _SLASH:
-            end += 1
-        if end < n and (_is_letter(line[end]) or line[end] == _BANG):
-            end += 1
-            while end < n and line[end] != _LESS and line[end] != _GREATER:
-                end += 1
-            if end < n and line[end] == _GREATER:
-                return end + 1
-    return at
+    end = at + 1
+    if end < n and line[end] == _SLASH:
+        end += 1
+    if end == n or not (_is_letter(line[end]) or line[end] == _BANG):
+        return at
+    while end < n and line[end] != _LESS and line[end] != _GREATER:
+        end += 1
+    return end + 1 if end < n and line[end] == _GREATER else at
 
 
 @njit(nogil=True, cache=True)
-def _end_of_scheme(line, at, n):  # type: ignore[no-untyped-def]
-    """Behind `scheme://` or `www.`."""
-    if not _is_letter(line[at]):
-        return at
-    if n - at >= 4 and line[at] == _W and line[at + 1] == _W and line[at + 2] == _W and line[at + 3] == _DOT:
-        return at + 4
-    end = at + 1
-    while end < n and end - at < _LONGEST_SCHEME:
-        if not (_is_letter(line[end]) or line[end] in (_PLUS, _DOT, _MINUS)):
-            break
-        end += 1
-    if end - at < _SHORTEST_SCHEME or end + 3 > n or line[end] != _COLON:
-        return at
-    return end + 3 if line[end + 1] == _SLASH and line[end + 2] == _SLASH else at
+def _scheme_before(line, at, colon, n):  # type: ignore[no-untyped-def]
+    """Where the scheme begins whose colon this is, not before `at`; `colon` where it is none."""
+    begin = colon
+    if colon + 2 < n and line[colon] == _COLON and line[colon + 1] == _SLASH and line[colon + 2] == _SLASH:
+        for i in range(colon - 1, max(at, colon - _LONGEST_SCHEME) - 1, -1):
+            if _is_letter(line[i]):
+                begin = i if colon - i >= _SHORTEST_SCHEME else begin
+            elif not _is_in_scheme(line[i]):
+                break
+    return begin
+
+
+@njit(nogil=True, cache=True)
+def _next_address(line, at, n):  # type: ignore[no-untyped-def]
+    """(where the next `scheme://` or `www.` begins, `n` where none does; where its address goes on)."""
+    for i in range(at, n):
+        if line[i] == _COLON:
+            begin = _scheme_before(line, at, i, n)
+            if begin < i:
+                return begin, i + 3
+        elif line[i] == _DOT and i >= at + 3 and line[i - 1] == _W and line[i - 2] == _W and line[i - 3] == _W:
+            colon = i + 1
+            while colon < min(n, i + _LONGEST_SCHEME) and _is_in_scheme(line[colon]):
+                colon += 1
+            begin = _scheme_before(line, at, colon, n)
+            return (begin, colon + 3) if begin < i - 3 else (i - 3, i + 1)
+    return n, n
 
 
 @njit(nogil=True, cache=True)
 def _end_of_address(line, at, n):  # type: ignore[no-untyped-def]
-    end = _end_of_scheme(line, at, n)
-    while at < end < n:
-        c, after = decode(line, end)
+    while at < n:
+        c, after = decode(line, at)
         if _is_space(c) or c in (0x3C, 0x3E, 0x28, 0x29, 0x5B, 0x5D, 0x22, 0x27, 0x60):  # < > ( ) [ ] " ' `
             break
-        end = after
-    return end
+        at = after
+    return at
 
 
 @njit(nogil=True, cache=True)
-def _may_hold(what, line, n):  # type: ignore[no-untyped-def]
-    """Whether there may be one, at the cost of a glance."""
-    sign = _TICK if what == _CODE else _LESS
-    for i in range(n):
-        if what == _ADDRESS:
-            if line[i] == _COLON and i + 2 < n and line[i + 1] == _SLASH and line[i + 2] == _SLASH:
-                return True
-            if line[i] == _DOT and i > 2 and line[i - 1] == _W and line[i - 2] == _W and line[i - 3] == _W:
-                return True
-        elif line[i] == sign:
-            return True
-    return False
-
-
-@njit(nogil=True, cache=True)
-def _blanked(what, line, n):  # type: ignore[no-untyped-def]
-    """Put a blank in the place of each, in place. Returns the bytes left."""
-    if not _may_hold(what, line, n):
-        return n
+def _without_marks(line, n, sign):  # type: ignore[no-untyped-def]
+    """Put a blank in the place of what `sign` begins, inline code or a tag, in place. Returns the bytes left."""
     at, out = 0, 0
     while at < n:
-        if what == _CODE:
-            end = _end_of_code(line, at, n)
-        elif what == _TAG:
-            end = _end_of_tag(line, at, n)
-        else:
-            end = _end_of_address(line, at, n)
-        line[out] = _BLANK if end > at else line[at]
-        at = max(end, at + 1)
-        out += 1
+        if line[at] == sign:
+            end = _end_of_code(line, at, n) if sign == _TICK else _end_of_tag(line, at, n)
+            if end > at:
+                line[out] = _BLANK
+                at, out = end, out + 1
+                continue
+        line[out] = line[at]
+        at, out = at + 1, out + 1
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _without_addresses(line, n):  # type: ignore[no-untyped-def]
+    """Likewise of addresses."""
+    at, out = 0, 0
+    while at < n:
+        begin, onward = _next_address(line, at, n)
+        for i in range(at, begin):
+            line[out] = line[i]
+            out += 1
+        at = begin
+        if begin < n:
+            line[out] = _BLANK
+            at, out = _end_of_address(line, onward, n), out + 1
     return out
 
 
@@ -241,49 +249,61 @@ def _as_words(line, n, most, out, at):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True)
 def _show(data, start, end, most, line, out, at):  # type: ignore[no-untyped-def]
     n = end - start
-    for i in range(n):
-        line[i] = data[start + i]
-    n = _blanked(_CODE, line, n)
-    n = _blanked(_TAG, line, n)
-    n = _blanked(_ADDRESS, line, n)
+    tick, less, colon, dot = False, False, False, False
+    for i in range(n):  # without a branch, hence several bytes at a time
+        c = data[start + i]
+        line[i] = c
+        tick |= c == _TICK
+        less |= c == _LESS
+        colon |= c == _COLON
+        dot |= c == _DOT
+    if tick:
+        n = _without_marks(line, n, _TICK)
+    if less:
+        n = _without_marks(line, n, _LESS)
+    if colon or dot:
+        n = _without_addresses(line, n)
     return _as_words(line, n, most, out, at)
 
 
 @njit(nogil=True, cache=True)
-def _windows(data, offsets, lengths, out):  # type: ignore[no-untyped-def]
-    line, prose = np.empty(4 * _MOST_CHARS, np.uint8), np.empty(1 << 16, np.uint8)
-    at = 0
+def _cut(data, start, end, line, out, at):  # type: ignore[no-untyped-def]
+    """Write the windows of data[start:end], from `at` on. Returns the end."""
+    chars = _count_chars(data, start, end)
+    if chars <= _MOST_CHARS:
+        return _show(data, start, end, _MOST_CHARS, line, out, at)
+    here = 0
+    for w in range(NUM_WINDOWS):
+        begin = (chars - WINDOW_CHARS) * w // (NUM_WINDOWS - 1)
+        if w == NUM_WINDOWS - 1:
+            begin = max(here + WINDOW_CHARS, chars - _READ_CHARS)
+        start, here = _forward(data, start, end, begin - here), begin
+        if w:
+            out[at] = _BLANK
+            at += 1
+        at = _show(data, start, _forward(data, start, end, _READ_CHARS), WINDOW_CHARS, line, out, at)
+    return at
+
+
+@njit(nogil=True, cache=True)
+def _windows(data, offsets, out_offsets, out):  # type: ignore[no-untyped-def]
+    line, prose = np.empty(_MOST_BYTES, np.uint8), np.empty(1 << 16, np.uint8)
+    out_offsets[0] = 0
     for d in range(offsets.size - 1):
-        text, start, end, began = data, offsets[d], offsets[d + 1], at
+        start, end = offsets[d], offsets[d + 1]
         fence = _next_fence(data, start, end)
         if fence < end:
             if end - start > prose.size:
                 prose = np.empty(end - start, np.uint8)
-            end = _outside_fences(data, start, end, fence, prose)
-            text, start = prose, 0
-        chars = _count_chars(text, start, end)
-        if chars <= _MOST_CHARS:
-            at = _show(text, start, end, _MOST_CHARS, line, out, at)
+            size = _outside_fences(data, start, end, fence, prose)
+            out_offsets[d + 1] = _cut(prose, 0, size, line, out, out_offsets[d])
         else:
-            last, here = chars - WINDOW_CHARS, 0
-            for w in range(NUM_WINDOWS):
-                begin = last * w // (NUM_WINDOWS - 1)
-                if w == NUM_WINDOWS - 1:
-                    begin = max(here + WINDOW_CHARS, chars - _READ_CHARS)
-                start = _forward(text, start, end, begin - here)
-                here = begin
-                if w:
-                    out[at] = _BLANK
-                    at += 1
-                at = _show(text, start, _forward(text, start, end, _READ_CHARS), WINDOW_CHARS, line, out, at)
-        lengths[d] = at - began
-    return at
+            out_offsets[d + 1] = _cut(data, start, end, line, out, out_offsets[d])
 
 
 def prose_windows(text: pa.Array) -> pa.Array:
     """large_string: the line to show of each row of a large_string column; a null row has an empty one."""
     offsets, data = string_buffers(text)
-    lengths = np.empty(len(text), np.int64)
-    out = np.empty(len(text) * _SHOWN_BYTES, np.uint8)
-    size = _windows(data, offsets, lengths, out)
-    return large_strings(np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))), out[:size].copy())
+    shown, out = np.empty(len(text) + 1, np.int64), np.empty(len(text) * _SHOWN_BYTES, np.uint8)
+    _windows(data, offsets, shown, out)
+    return large_strings(shown, out[: shown[-1]].copy())

@@ -50,9 +50,11 @@ def shown(*texts):
     return prose_windows(pa.array(texts, pa.large_string())).to_pylist()
 
 
-PIECES = ["`", "``", "```", "````", "\n", "\n> ```\n", "\n   - ```py\n", " ", "\t", "\u2028", "\u3000", "\x85", "\0", "\x1f",
-          "\ufdd0", "\U0001ffff", "é", "面", "😀", "a", "Word", "<", ">", "</p>", "<b class='x'>", "<!--", "http://", "h://",
-          "x.org/a?b=(c)", "www.", "wwww.", "a+b.c-d://e", "://", "abcdefghijklmnop://q", "aabcdefghijklmnop://q", "[", "'"]  # fmt: skip
+PIECES = [
+    "`", "``", "```", "````", "\n", "\n> ```\n", "\n   - ```py\n", " ", "\t", "\u2028", "\u3000", "\x85", "\0", "\x1f",
+    "\ufdd0", "\U0001ffff", "é", "面", "😀", "a", "Word", "<", ">", "</p>", "<b class='x'>", "<!--", "http://", "h://",
+    "x.org/a?b=(c)", "www.", "wwww.", "a+b.c-d://e", "://", "abcdefghijklmnop://q", "aabcdefghijklmnop://q", "[", "'",
+]  # fmt: skip
 marked = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
 long = st.tuples(st.lists(marked, max_size=5), st.integers(1, 40)).map(lambda drawn: " and ".join(drawn[0]) * drawn[1])
 
