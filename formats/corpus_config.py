@@ -29,7 +29,17 @@ from formats.json_fields import (
 from formats.ledger import name_of
 from formats.model_rules import Limits, PerplexityRules, QualityRules
 from formats.naming import VersionKey
-from formats.reasons import CAP_FILTER, FILTERS, MODEL_FILTERS, PROFILES, RULES, SITE_FILTERS, WORD_FILTER, Rule
+from formats.reasons import (
+    CAP_FILTER,
+    FILTERS,
+    MODEL_FILTERS,
+    PROFILES,
+    RULES,
+    SAMPLE_FILTER,
+    SITE_FILTERS,
+    WORD_FILTER,
+    Rule,
+)
 
 DEFAULT_SHARD_ROWS = 50_000
 DEFAULT_ROW_GROUP_BYTES = 64 * 1024 * 1024
@@ -264,6 +274,8 @@ class CorpusConfig(Rules):
     shard_rows: Annotated[int, Whole(1, 2**31 - 1)] = DEFAULT_SHARD_ROWS
     row_group_bytes: Annotated[int, Whole(1, 2**31 - 1, "a column of text holds no more")] = DEFAULT_ROW_GROUP_BYTES
     val_permille: Annotated[int, Whole(0, 1000)] = 5
+    sample_permille: Annotated[int, Whole(1, 1000)] = 1000
+    sample_seed: Annotated[int, Whole(0, 2**32 - 1)] = 0
     max_damaged_ratio: Annotated[float, Number(0, 1)] = 0.05
     filters: Annotated[tuple[str, ...], Listing(Choice(FILTERS))] = FILTERS
     extract: ExtractorRules = ExtractorRules()
@@ -289,7 +301,13 @@ class CorpusConfig(Rules):
         """Every filter of the version, in the order in which they decide."""
         words = (WORD_FILTER,) if self.words.lists else ()
         caps = (CAP_FILTER,) if self.domain_cap.configured else ()
-        return (*self.sites.configured, *self.filters, *words, *self.model_filters, *caps)
+        sample = (SAMPLE_FILTER,) if self.is_sample else ()
+        return (*self.sites.configured, *sample, *self.filters, *words, *self.model_filters, *caps)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the version holds a part of its documents only, drawn by their ids."""
+        return self.sample_permille < 1000
 
     @property
     def key(self) -> VersionKey:

@@ -14,6 +14,7 @@ class Reason(StrEnum):
     KEPT = "kept"
     OPT_OUT = "opt_out"
     BLOCKED_SITE = "blocked_site"
+    NOT_SAMPLED = "not_sampled"
     TOO_MANY_LISTED_WORDS = "too_many_listed_words"
     EXACT_DUPLICATE = "exact_duplicate"
     NEAR_DUPLICATE = "near_duplicate"
@@ -108,8 +109,11 @@ WORD_FILTER = "words"
 SITE_FILTERS = {Reason.OPT_OUT.value: "opt_out", Reason.BLOCKED_SITE.value: "block_list"}
 """The filters that a document's URL alone decides, before anything else; by reason, in the order in which they decide.
 """
+SAMPLE_FILTER = "sample"
+"""The filter of a version that holds a part of its documents, drawn by id: after the site lists, before all else."""
 FILTER_BY_REASON = {rule.reason: rule.filter for rule in (*RULES, *MODEL_RULES)} | SITE_FILTERS
 FILTER_BY_REASON |= {Reason.TOO_MANY_LISTED_WORDS.value: WORD_FILTER, Reason.OVER_DOMAIN_CAP.value: CAP_FILTER}
+FILTER_BY_REASON[Reason.NOT_SAMPLED.value] = SAMPLE_FILTER
 """The filter whose count in the manifest a dropped document adds to; a reason that is missing is no filter's."""
 RULE_BIT = {rule.reason: 1 << i for i, rule in enumerate(RULES)}
 """The bit of each rule in `rules_failed` and `rules_not_applied`; appended to, never reordered. Rules of models count

@@ -13,18 +13,20 @@ from typing import Any
 
 from corpus_assets.commands.new_files import check_place
 from corpus_assets.commands.trace_words import plain
-from corpus_assets.plans import differences_page, named_snapshot
+from corpus_assets.commands.yank import tell
+from corpus_assets.plans import differences_page, named_snapshot, yanking
 from corpus_assets.plans.differences import Difference, Differences, compare
 from corpus_assets.plans.differences_documents import documents_of_snapshots, documents_of_versions
 from corpus_assets.plans.differences_facts import Facts, facts_of_snapshot, facts_of_version
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from corpus_assets.plans.snapshot_corpus import corpus_of
-from formats import durable
+from formats import durable, yank
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from formats.snapshot import manifest
 from formats.snapshot.manifest import Snapshot
+from formats.yank import Yank
 
 MAX_VALUE, MAX_DIGEST = 100, 16
 """Characters of a value that are shown to people; --json has all."""
@@ -69,6 +71,7 @@ def compared(
 ) -> tuple[Differences, tuple[Facts, Facts]]:
     """As `differences`, with the facts of either side."""
     one, other = _named(layout, left), _named(layout, right)
+    tell(_yanked(layout, one), _yanked(layout, other))
     if isinstance(one, PublishedVersion) and isinstance(other, PublishedVersion):
         facts = facts_of_version(one), facts_of_version(other)
         result = compare(*facts)
@@ -91,6 +94,10 @@ def _named(layout: Layout, name: str) -> PublishedVersion | Snapshot:
     return open_published(layout, VersionKey.parse(name))
 
 
+def _yanked(layout: Layout, one: PublishedVersion | Snapshot) -> Yank | None:
+    return yank.of_snapshot(layout.root, one) if isinstance(one, Snapshot) else yanking.of_version(layout, one.key)
+
+
 def _words(result: Differences) -> Iterator[str]:
     yield f"A {result.left}"
     yield f"B {result.right}"
@@ -103,6 +110,8 @@ def _words(result: Differences) -> Iterator[str]:
     if result.documents is not None:
         told = result.documents
         yield f"documents by index: {told.num_same:,} the same"
+        if told.kept:
+            yield "  published by " + ", ".join(f"{name} {n:,}" for name, n in told.kept.items())
         for source, changes in told.changes.items():
             for change, n in changes.items():
                 yield f"  {plain(source)}: {n:,} {change}"

@@ -17,10 +17,12 @@ import pyarrow.compute as pc
 from corpus_assets.commands.verify_report import Check, Say, VerifyReport
 from corpus_assets.commands.verify_rows import COMPARED, Published, add_rows
 from corpus_assets.plans.published_version import CONFIG_COPY
+from corpus_assets.stages.sample_documents import is_in_sample
 from corpus_assets.validation import corpus_config as config_files
 from corpus_assets.validation import tables
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import durable, evidence, ledger
+from formats.corpus_config import CorpusConfig
 from formats.corpus_manifest import PII_KEYS
 from formats.errors import ConfigError, CorruptDataError
 from formats.ledger import LedgerRow
@@ -211,6 +213,26 @@ def _counts(told: _Told, published: Published | None) -> Iterator[str]:
         )
 
 
+def _sample(told: _Told, config: CorpusConfig) -> Iterator[str]:
+    """Whoever was left out of the sample, or taken into it, was so by the draw."""
+    if not config.is_sample:
+        if n := told.of_verdict()[Reason.NOT_SAMPLED]:
+            yield f"{n} documents are {Reason.NOT_SAMPLED.value}, and {CONFIG_COPY} takes all of them"
+        return
+    before = pa.array([*SITE_FILTERS, Reason.NOT_SAMPLED.value])
+    strays: Counter[str] = Counter()
+    for batch in evidence.read(told.folder, "documents", columns=["doc_id", "verdict"]):
+        verdict = pc.cast(batch.column("verdict"), pa.string())
+        drawn = pa.array(is_in_sample(batch.column("doc_id"), permille=config.sample_permille, seed=config.sample_seed))
+        out, known = pc.equal(verdict, Reason.NOT_SAMPLED.value), pc.is_in(verdict, before)
+        for what, wrong in (
+            ("left out, and the draw takes them", pc.and_(out, drawn)),
+            ("looked at, and the draw leaves them out", pc.invert(pc.or_(known, drawn))),
+        ):
+            strays[what] += pc.sum(wrong).as_py() or 0
+    yield from (f"{n} documents were {what} (sample_permille, sample_seed)" for what, n in strays.items() if n)
+
+
 def _without_zeros(counts: Any) -> Any:
     return {name: n for name, n in counts.items() if n} if isinstance(counts, dict) else counts
 
@@ -224,6 +246,7 @@ def _config(told: _Told, manifest: dict[str, Any], published: Published | None) 
         return
     if config.config_sha256 != manifest["config_sha256"]:
         yield f"{CONFIG_COPY}: config_sha256 is {config.config_sha256}, the manifest says {manifest['config_sha256']}"
+    yield from _sample(told, config)
     if set(config.sources) != told.rows.keys():
         has, wants = ", ".join(sorted(told.rows)), ", ".join(sorted(config.sources))
         yield f"{evidence.LEDGER_ROWS}: has rows of {has}, {CONFIG_COPY} names {wants}"

@@ -135,7 +135,12 @@ def known_limits(figures: Figures) -> Iterator[str]:
 
 
 def _lists_and_caps(config: CorpusConfig) -> Iterator[str]:
-    """What site lists, word lists and caps do not say of themselves."""
+    """What a sample, site lists, word lists and caps do not say of themselves."""
+    if config.is_sample:
+        yield (
+            f"The version is a sample: of a thousand documents {config.sample_permille} were looked at, drawn by their "
+            f"ids (seed {config.sample_seed}). Duplicates among the others were not looked for."
+        )
     if config.sites.configured:
         names = ", ".join(one.name for one in (*config.sites.opt_out, *config.sites.block))
         yield f"Sites are left out by URL (lists {names}): the same text at another site stays."

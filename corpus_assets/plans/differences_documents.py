@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.snapshot_corpus import SnapshotCorpus, names_of
 from formats import evidence
+from formats.reasons import Reason
 from formats.snapshot.manifest import SPLITS, Snapshot
 from formats.snapshot.pieces import Pieces
 from formats.stage_tables import PII_KINDS
@@ -45,9 +46,12 @@ class Example:
 
 @dataclass
 class DocumentDifferences:
-    """`changes`: source -> what changed -> documents; `same`: how many did not change."""
+    """`changes`: source -> what changed -> documents; `same`: how many did not change. `kept`: of two versions, how
+    many documents `both` publish, `A alone` and `B alone`.
+    """
 
     num_same: int = 0
+    kept: dict[str, int] = field(default_factory=dict)
     changes: dict[str, dict[str, int]] = field(default_factory=dict)
     examples: list[Example] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -106,9 +110,13 @@ def _matched(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarray,
 
 def documents_of_versions(left: PublishedVersion, right: PublishedVersion) -> DocumentDifferences:
     """Every raw document of either version, kept or not: content that came or went, fates, splits, replaced PII."""
-    result = DocumentDifferences()
+    result = DocumentDifferences(kept=dict.fromkeys(("both", "A alone", "B alone"), 0))
     for source, one, other in _merged(_sources_of(left), _sources_of(right)):
         result.add(source, one, other, "same fate, other PII replaced")
+        kept = [side["key"].filter(pc.starts_with(side["fate"], Reason.KEPT.value)) for side in (one, other)]
+        both = len(_matched(*kept)[0])
+        for name, n in zip(result.kept, (both, len(kept[0]) - both, len(kept[1]) - both), strict=True):
+            result.kept[name] += n
     return result
 
 

@@ -105,5 +105,6 @@ def _documents(told: DocumentDifferences) -> Html:
             examples.append([one.change, markup.code(one.left or NONE), markup.code(one.right or NONE)])
     named = _folded(markup.table(("change", "in A", "in B"), examples), len(examples))
     notes = "".join(markup.paragraph(f"Note: {note}", kind="notes") for note in told.notes)
-    same = markup.paragraph(f"{plural(told.num_same, 'document')} the same.")
+    kept = ", ".join(f"{name} {n:,}" for name, n in told.kept.items())
+    same = markup.paragraph(f"{plural(told.num_same, 'document')} the same{f'; published by {kept}' if kept else ''}.")
     return Html(f"{same}{notes}{changed}<h3>Some of them</h3>{named}")

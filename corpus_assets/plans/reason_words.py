@@ -20,6 +20,7 @@ NO_RULE = {
     Reason.KEPT.value: "kept",
     Reason.OPT_OUT.value: "its site asked to be left out",
     Reason.BLOCKED_SITE.value: "its site is on a block list",
+    Reason.NOT_SAMPLED.value: "it is not in the sample that the version takes",
     Reason.TOO_MANY_LISTED_WORDS.value: "too many of its words are on a word list of its language",
     Reason.EXACT_DUPLICATE.value: "the same text, but for case and white space, as a document that stays",
     Reason.NEAR_DUPLICATE.value: "nearly the same text as a document that stays",

@@ -23,13 +23,22 @@ from corpus_assets.stages import (
     measure_by_models,
     measure_documents,
     normalize_documents,
+    sample_documents,
     sign_documents,
     site_verdicts,
     sorted_rows,
     survivors,
 )
 from formats.dataset import Dataset
-from formats.stage_tables import DOCUMENTS, SIGNALS, SIGNALS_BY_MODELS, SIGNATURES, SITE_MATCHES, VERDICTS
+from formats.stage_tables import (
+    DOCUMENTS,
+    LISTED_WORDS,
+    SIGNALS,
+    SIGNALS_BY_MODELS,
+    SIGNATURES,
+    SITE_MATCHES,
+    VERDICTS,
+)
 from resources.engines.contract import Dest, Task
 
 _STAGES = "corpus_assets.stages"
@@ -106,23 +115,32 @@ def counted_verdicts(build: Build, pair: Pair) -> Output:
     words = (worded.make(),) if worded else ()
     if words:
         more += f".{count_listed_words.CODE_VERSION}"
+    sample = documents_left_out(build, pair)
+    out = (sample.make(),) if sample else ()
+    if out:
+        more += f".sample-{sample_documents.CODE_VERSION}"
     ident = identity(
         "filtered_docs",
         f"{filter_documents.CODE_VERSION}.{exact_duplicates.CODE_VERSION}.{sorted_rows.CODE_VERSION}{more}",
         settings=settings,
         inputs={"doc_signals": source.digest}
         | ({"site_matches": sites[0].digest} if sites else {})
-        | ({"listed_words": words[0].digest} if words else {}),
+        | ({"listed_words": words[0].digest} if words else {})
+        | ({"left_out": out[0].digest} if out else {}),
         libraries=filter_documents.LIBRARIES,
     )
 
     def make(folder: Path) -> Dataset:
-        duplicates = _source_duplicates(build, source, sites, folder)
+        duplicates = _source_duplicates(build, source, sites, out, folder)
         fn = "site_verdicts:filter_sites_first" if sites else "filter_documents:filter_documents"
         sides = (duplicates, *sites)
         if words:
             fn = "count_listed_words:filter_words_last"
             sides = (duplicates, *(sites or (Dataset(SITE_MATCHES, ()),)), *words)
+        if out:
+            fn = "sample_documents:filter_sample"
+            lists = (*(sites or (Dataset(SITE_MATCHES, ()),)), *(words or (Dataset(LISTED_WORDS, ()),)))
+            sides = (duplicates, *lists, *out)
         return build.engine.map_batches(source, Task(f"{_STAGES}.{fn}", settings), Dest(folder, VERDICTS), sides=sides)
 
     return Output(build.layout, ident, VERDICTS, make, str(pair))
@@ -204,10 +222,37 @@ def listed_words(build: Build, pair: Pair) -> Output | None:
     return word_counts(build, pair, documents(build, pair).open(), counted_signals(build, pair).open())
 
 
-def _source_duplicates(build: Build, source: Dataset, sites: tuple[Dataset, ...], folder: Path) -> Dataset:
-    """Documents of one source whose text came before, cut like the source's shards; those in `sites` left out."""
+@once_a_build
+def documents_left_out(build: Build, pair: Pair) -> Output | None:
+    """LEFT_OUT of one source: what is not in the version's sample; None where the version takes all documents."""
+    if not pair.config.is_sample:
+        return None
+    texts = documents(build, pair).open()
+    settings = {"permille": pair.config.sample_permille, "seed": pair.config.sample_seed}
+    ident = identity(
+        "left_out",
+        sample_documents.CODE_VERSION,
+        settings=settings,
+        inputs={"documents": texts.digest},
+        libraries=sample_documents.LIBRARIES,
+    )
+
+    def make(folder: Path) -> Dataset:
+        task = Task(f"{_STAGES}.sample_documents:left_out", settings)
+        return build.engine.map_batches(texts.select("k", "doc_id"), task, Dest(folder, sample_documents.LEFT_OUT))
+
+    return Output(build.layout, ident, sample_documents.LEFT_OUT, make, str(pair))
+
+
+def _source_duplicates(
+    build: Build, source: Dataset, sites: tuple[Dataset, ...], out: tuple[Dataset, ...], folder: Path
+) -> Dataset:
+    """Documents of one source whose text came before, cut like the source's shards; those in `sites` and in `out` left
+    out.
+    """
+    fn = "site_verdicts:digest_rows_elsewhere" if sites else "exact_duplicates:digest_rows"
     task = Task(
-        f"{_STAGES}.site_verdicts:digest_rows_elsewhere" if sites else f"{_STAGES}.exact_duplicates:digest_rows",
+        f"{_STAGES}.{'sample_documents:digest_rows_of_sample' if out else fn}",
         {"num_buckets": buckets_for(source.rows)},
         {shard.id: {"part": shard.id} for shard in source.shards},
     )
@@ -215,7 +260,7 @@ def _source_duplicates(build: Build, source: Dataset, sites: tuple[Dataset, ...]
         source.select("k", "crawl_date", "exact_digest"),
         task,
         Dest(folder / "digests", exact_duplicates.DIGEST_ROWS),
-        sides=sites,
+        sides=(*sites, *out),
     )
     found = build.engine.sort_reduce(
         rows,

@@ -1,6 +1,6 @@
 """How verdicts would change under other thresholds, from the signals and verdicts that are stored: nothing is run.
 
-What site lists, word lists and models dropped stays dropped; of what comes in newly, they are not asked.
+What site lists, the sample, word lists and models dropped stays dropped; of what comes in newly, they are not asked.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from formats.reasons import PROFILES, RULE_BY_REASON, RULES, Reason, Rule
 
 KEPT = Reason.KEPT.value
 _COUNTED = {KEPT, Reason.EXACT_DUPLICATE.value, *(rule.reason for rule in RULES)}
-_AT_SITES = {Reason.OPT_OUT.value, Reason.BLOCKED_SITE.value}
+_BEFORE_RULES = {Reason.OPT_OUT.value, Reason.BLOCKED_SITE.value, Reason.NOT_SAMPLED.value}
 POINTS = 100
 """Values of a signal that are kept for a curve: its percentiles."""
 
@@ -155,8 +155,8 @@ def _after(signals: pa.RecordBatch, now: pa.RecordBatch, settings: dict[str, Any
     twins = pa.Table.from_batches([now.select(["k", "keeper_k"]).filter(pc.is_valid(now["keeper_k"]))])
     judged = filter_documents(signals, twins, **settings)["verdict"]
     others = pc.invert(pc.is_in(now["verdict"], pa.array(sorted(_COUNTED), now["verdict"].type)))
-    at_sites = pc.is_in(now["verdict"], pa.array(sorted(_AT_SITES), now["verdict"].type))
-    stays = pc.or_(at_sites, pc.and_(others, pc.equal(judged, KEPT)))
+    before = pc.is_in(now["verdict"], pa.array(sorted(_BEFORE_RULES), now["verdict"].type))
+    stays = pc.or_(before, pc.and_(others, pc.equal(judged, KEPT)))
     return pc.if_else(stays, now["verdict"], judged)
 
 

@@ -283,7 +283,7 @@ def test_the_command_says_what_differs_and_ends_with_1(corpus, capsys):
     told = capsys.readouterr().out
     assert "A tiny.v1\nB tiny.v2\nsettings\n  dedup.near.drop: true -> false\n  val_permille: 5 -> " in told
     assert "stages\n  dedup_clusters.settings.drop_near: true -> false\n" in told
-    assert "documents by index: 5 the same\n  fables: 1 kept, train -> kept, val\n" in told
+    assert "documents by index: 5 the same\n  published by both 4, A alone 0, B alone 0\n  fables: 1 kept, " in told
     assert "    web:0: near_duplicate -> train_near_val" in told
 
 
