@@ -28,6 +28,8 @@ COMMANDS = (
     "diff",
     "replay",
     "export",
+    "push",
+    "pull",
     "contamination",
     "dedup",
     "model",

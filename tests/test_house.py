@@ -15,6 +15,7 @@ from tests.golden import stage_sources
 ROOT = Path(__file__).resolve().parents[1]
 FIRST_PARTY = ("corpus_assets", "resources", "formats")
 FOLDERS = ("stages", "kernels", "plans", "records", "validation", "commands", "checks")
+RESOURCE_FOLDERS = ("engines", "download", "guarded", "remote")
 
 
 def modules() -> dict[str, Path]:
@@ -43,7 +44,7 @@ def room(name: str) -> str:
     if parts[0] == "corpus_assets":
         return parts[1] if len(parts) > 2 or (len(parts) == 2 and parts[1] in FOLDERS) else "assets"
     if parts[0] == "resources":
-        return ".".join(parts[:2]) if len(parts) > 2 or parts[-1] in ("engines", "download", "guarded") else "resources"
+        return ".".join(parts[:2]) if len(parts) > 2 or parts[-1] in RESOURCE_FOLDERS else "resources"
     return parts[0]
 
 
@@ -63,11 +64,13 @@ MAY_IMPORT = {
         "resources.engines",
         "resources.download",
         "resources.guarded",
+        "resources.remote",
     },
     "resources.engines": {"resources.engines", "formats"},
     "resources.download": {"resources.download", "formats"},
     "resources.guarded": {"resources.guarded", "formats"},
-    "resources": {"resources", "resources.engines", "resources.download", "formats"},
+    "resources.remote": {"resources.remote", "formats"},
+    "resources": {"resources", "resources.engines", "resources.download", "resources.remote", "formats"},
 }
 """Rooms that only look down. Assets, checks and commands are above them all."""
 

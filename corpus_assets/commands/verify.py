@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus_assets.commands import verify_snapshot
+from corpus_assets.commands import verify_snapshot, verify_store
 from corpus_assets.commands.verify_evidence import check_evidence
 from corpus_assets.commands.verify_report import Report, Say, VerifyReport
 from corpus_assets.commands.verify_rows import check_manifest, check_shards
@@ -21,6 +21,8 @@ from formats import corpus_manifest, durable, evidence
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
+from resources.remote.address import VARIABLE, named
+from resources.remote.s3 import S3Store
 
 _PIN = re.compile(rb"([0-9a-f]{64})(?:\n([0-9a-f]{64}) {1,2}evidence)?\n?")
 
@@ -168,6 +170,13 @@ def add_parser(subparsers: Any) -> None:
         metavar="FILE",
         help="a copy of the version's .lock kept elsewhere; a second line `<64 hex>  evidence` pins the evidence, too",
     )
+    parser.add_argument(
+        "--store",
+        nargs="?",
+        const="",
+        metavar="URL",
+        help=f"read back what an object store has of it: s3://BUCKET/PREFIX (default: {VARIABLE})",
+    )
     parser.add_argument("--shards-only", action="store_true", help="leave the evidence out, for who has shards alone")
     parser.add_argument(
         "--deep", action="store_true", help="also scrub, match and compare the texts again (needs the eval sets)"
@@ -179,8 +188,11 @@ def run(args: argparse.Namespace) -> int:
     """0: every check passed; 1: one failed. Raises ConfigError."""
     say = (lambda name: print(f"reading {name}", file=sys.stderr)) if sys.stderr.isatty() else None
     report: Report
-    if verify_snapshot.is_meant(args.key):
-        _refuse_options_of_versions(args)
+    if args.store is not None:
+        _refuse_options_of_versions(args, "is for a version here; --store reads back what lies there")
+        report = verify_store.verify(S3Store(named(args.store)), args.layout, args.key, say=say)
+    elif verify_snapshot.is_meant(args.key):
+        _refuse_options_of_versions(args, "is for versions; the id of a snapshot is its own pin")
         report = verify_snapshot.verify(args.layout, args.key, say=say)
     else:
         key = VersionKey.parse(args.key)
@@ -195,10 +207,10 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.ok else 1
 
 
-def _refuse_options_of_versions(args: argparse.Namespace) -> None:
+def _refuse_options_of_versions(args: argparse.Namespace, why: str) -> None:
     for name in ("pin", "shards_only", "deep"):
         if getattr(args, name):
-            raise ConfigError(f"--{name.replace('_', '-')} is for versions; the id of a snapshot is its own pin")
+            raise ConfigError(f"--{name.replace('_', '-')} {why}")
 
 
 def _print_pin(report: VerifyReport, deep: bool) -> None:
