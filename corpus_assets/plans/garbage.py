@@ -13,6 +13,7 @@ from pathlib import Path
 
 from corpus_assets.plans.needed import Needed, needed
 from corpus_assets.plans.pinned import Build
+from corpus_assets.plans.pull import STAGE as PULLED
 from formats import durable, raw_set
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
@@ -22,6 +23,9 @@ STAGES = (
     "documents",
     "site_entries",
     "site_matches",
+    "word_entries",
+    "listed_words",
+    "left_out",
     "doc_signals",
     "filtered_docs",
     "model_signals",
@@ -33,8 +37,11 @@ STAGES = (
     "dedup_clusters",
     "scrubbed_docs",
     "withheld",
+    "domain_caps",
     "placed_rows",
     "outcomes",
+    "ngram_index",
+    "contamination",
     "tokenized",
     "packed",
 )
@@ -142,12 +149,15 @@ def _cache(layout: Layout, must_stay: Needed) -> Iterator[Garbage]:
 
 
 def _unfinished(layout: Layout) -> Iterator[Garbage]:
-    """What killed makers of stage outputs, versions and snapshots left. A version's `.old` without the version itself
-    is its only copy: the next build puts it back.
+    """What killed makers of stage outputs, versions and snapshots left, and stopped pulls. A version's `.old` without
+    the version itself is its only copy: the next build puts it back.
     """
     for folder in (*layout.work("", "").glob("*/*.tmp"), *layout.snapshots.glob("*.tmp")):
         if folder.is_dir():
             yield Garbage(UNFINISHED, folder, size(folder), folder.with_name(f".{folder.name}.lock"))
+    for folder in layout.work(PULLED, "").glob("*"):
+        name = f"snapshot-{folder.name}" if _DIGEST.fullmatch(folder.name) else folder.name
+        yield Garbage(UNFINISHED, folder, size(folder), layout.work("locks", name))
     for folder in layout.corpus.glob("*/*"):
         out = folder.with_suffix("")
         if folder.parent.name in RESERVED or not folder.is_dir() or folder.suffix not in (".tmp", ".old"):

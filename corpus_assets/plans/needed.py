@@ -4,7 +4,7 @@ What cannot be read cannot say what it needs, so it stops the whole: nothing is 
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,8 @@ from corpus_assets.plans.eval_index import index_path
 from corpus_assets.plans.evidence import outcomes
 from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.near_edges import band_parts, edges
+from corpus_assets.plans.ngram_hits import STAGE as LOOKED_FOR
+from corpus_assets.plans.ngram_index import NOT_KEPT, indexed_parts
 from corpus_assets.plans.pinned import Build, Pair, Version, load_version, pinned_value, row_to_pin
 from corpus_assets.plans.placement import placed_rows, withheld
 from corpus_assets.plans.published_version import PublishedVersion, open_published, published_versions
@@ -22,10 +24,10 @@ from corpus_assets.plans.raw_set import extractor_identity
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.source_stages import documents, signals, signatures, verdicts
 from corpus_assets.plans.token_build import open_build
-from corpus_assets.plans.token_shards import packed, tokenized
+from corpus_assets.plans.token_shards import corpus_rows, packed, tokenized
 from corpus_assets.plans.work import folders_asked_for, nothing_is_made
 from corpus_assets.validation import corpus_config, token_config
-from formats import canonical, ledger, raw_set
+from formats import canonical, dataset, ledger, raw_set
 from formats.errors import ConfigError, CorpusError, PublishedError
 from formats.ledger import LedgerRow
 
@@ -63,11 +65,15 @@ def needed(build: Build) -> Needed:
         found.row(row)
     for row in _pinned_rows(build):
         found.row(row)
-    for key in published_versions(layout):
-        _of_published(build, open_published(layout, key), found)
+    published = [open_published(layout, key) for key in published_versions(layout)]
+    for version in published:
+        _of_published(build, version, found)
+    found.folders |= set(_looked_for_in(build, published))
     with nothing_is_made(), folders_asked_for() as seen:
         for key in configs:
             _walk(build, load_version(layout, key), found)
+        for version in published:
+            _index(build, version)
         _tokens(build, found)
     found.folders |= seen
     return found
@@ -98,6 +104,21 @@ def _identities(version: PublishedVersion) -> Iterator[dict[str, Any]]:
             waiting += value.values()
 
 
+def _looked_for_in(build: Build, published: Sequence[PublishedVersion]) -> Iterator[Path]:
+    """What was found when a benchmark was looked for in the texts of a version that stands: it is asked again."""
+    corpora = {corpus_rows(version).select("id", "text").digest for version in published}
+    for folder in build.layout.work(LOOKED_FOR, "").glob("*"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            if json.loads((folder / dataset.MANIFEST).read_bytes())["identity"]["inputs"]["corpus"] in corpora:
+                yield folder
+
+
+def _index(build: Build, version: PublishedVersion) -> None:
+    config = version.config()
+    if config.ngram_index.form != NOT_KEPT:
+        indexed_parts(build, version, config)
+
+
 def _walk(build: Build, version: Version, found: Needed) -> None:
     """Name every output that a build of the version would look for, by the rows pinned and by those of today."""
     found.folders |= {index_path(build.layout, version), index_path(build.layout, version).with_suffix(".counts.json")}
@@ -106,10 +127,9 @@ def _walk(build: Build, version: Version, found: Needed) -> None:
         for pair in pairs:
             with suppress(ConfigError):
                 found.raw_sets.add(documents(build, pair).identity.inputs["raw_set"])
-                verdicts(build, pair)
-                signals(build, pair)
-                signatures(build, pair)
-                band_parts(build, pair)
+            for stage in (verdicts, signals, signatures, band_parts):
+                with suppress(ConfigError):  # of what comes before it, something is not made; others may be
+                    stage(build, pair)
         if len(pairs) == len(version.pairs):
             _walk_whole(build, pairs)
 

@@ -21,7 +21,7 @@ from resources.engines.contract import Dest, Engine, Task
 
 MAX_PLACES = 100
 """Places of one n-gram that are told, the first by document: some n-grams stand in a million documents."""
-_STAGE = "contamination"
+STAGE = "contamination"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _looked_for(engine: Engine, version: PublishedVersion, widths: list[int], wa
     data = wanted.astype("<i8").tobytes()
     sha256 = hashlib.sha256(data).hexdigest()
     ident = identity(
-        _STAGE,
+        STAGE,
         index_ngrams.CODE_VERSION,
         settings={"widths": widths},
         inputs={"corpus": source.digest, "hashes": sha256},

@@ -1,13 +1,19 @@
 """`corpus gc` frees what nothing needs, and never what a version, pin, lock, evidence or living process needs."""
 
+import ast
 import json
 import shutil
+from pathlib import Path
 
 import dagster as dg
+import numpy as np
 import pytest
 
 from corpus_assets.commands import gc, old_runs, trace, verify
 from corpus_assets.plans import garbage
+from corpus_assets.plans.ngram_hits import of_texts
+from corpus_assets.plans.ngram_index import write_ngram_index
+from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.raw_set import make_raw_set
 from formats import durable, ledger
 from formats.errors import ConfigError, CorruptDataError, TransientError
@@ -61,6 +67,49 @@ def test_in_no_state_of_a_build_does_anything_go_that_the_build_uses(tmp_path, c
 def test_a_version_with_site_lists_keeps_all_of_its_outputs(tmp_path, capsys):
     layout = site_corpus.make(tmp_path / "root")
     assert freed(capsys, layout)["kinds"].get("stage outputs") is None
+
+
+def test_a_version_with_rules_of_its_own_keeps_all_of_their_outputs_until_it_is_gone(tmp_path, capsys):
+    layout, key = site_corpus.write_inputs(tmp_path / "root"), site_corpus.V3
+    words = {**site_corpus.pinned(layout.root, "w.txt", b"owl\n"), "lang": "en", "max_ratio": 0.5}
+    site_corpus.write_config(
+        layout,
+        words={"lists": [words]},
+        domain_cap={"max_documents": 1},
+        ngram_index={"form": "postings", "rate": 2},
+    )
+    built(layout, key)
+    write_ngram_index(a_build(layout), key)
+    assert freed(capsys, layout)["kinds"].get("stage outputs") is None
+    for path in (layout.config(key), layout.lock(key)):
+        path.unlink()
+    stages = {path["path"].split("/")[-2] for path in freed(capsys, layout)["paths"]}
+    assert stages >= {"word_entries", "listed_words", "domain_caps", "ngram_index"}
+
+
+def test_what_was_looked_for_in_a_version_stays_as_long_as_it_does(tmp_path, capsys):
+    layout = tiny.copy(tmp_path / "root")
+    version = open_published(layout, tiny.V1)
+    of_texts(a_build(layout).engine, version, [13], np.array([1, 2]))
+    assert freed(capsys, layout)["paths"] == []
+    for path in (layout.version(tiny.V1), layout.evidence(tiny.V1)):
+        shutil.rmtree(path)
+    for path in (layout.lock(tiny.V1), layout.config(tiny.V1)):
+        path.unlink()
+    assert "contamination" in {path["path"].split("/")[-2] for path in freed(capsys, layout)["paths"]}
+
+
+def test_every_stage_of_the_plans_is_one_that_gc_knows():
+    """What a plan keeps in corpus/work and nobody here knows would stay for ever."""
+    plans = Path(garbage.__file__).parent
+    named = {
+        node.args[0].value if isinstance(node.args[0], ast.Constant) else node.args[0].id
+        for path in plans.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "identity"
+    }
+    by_constant = {"STAGE": "contamination", "FOLDER": "ngram_index"}
+    assert {by_constant.get(name, name) for name in named} - {"eval_index"} == set(garbage.STAGES)
 
 
 def abandoned(layout: Layout) -> None:
@@ -171,6 +220,7 @@ def test_a_cache_elsewhere_may_be_shared_and_is_left_alone(tmp_path):
         "corpus/tiny/v1.old",
         "corpus/raw/web/.20261130.tmp",
         "corpus/work/scratch/sort-abc",
+        "corpus/work/pulled/tiny.v9",
     ],
 )
 def test_what_a_killed_process_left_goes(tmp_path, capsys, folder):
