@@ -2,7 +2,7 @@
 no other up, and gets what it missed when it is back.
 
 `<folder>/<receiver>/<alert>.json` waits, `<folder>/<receiver>/told/<alert>.json` was taken, and is the reason why an
-alert of this name is told once. One may come twice, after a kill between the send and the rename.
+alert of this name is told once, for `TOLD_SECONDS`. One may come twice, after a kill between the send and the rename.
 """
 
 import json
@@ -25,6 +25,8 @@ PAUSE_SECONDS = 20.0
 """So long a receiver that was down is left alone: a tick may have many alerts, and each try may take a timeout."""
 MAX_PAUSE_SECONDS = 3600.0
 """The longest that a receiver may ask for."""
+TOLD_SECONDS = 90 * 24 * 3600.0
+"""So long it is known what was told; nobody asks later: a sensor looks at a run when it ends."""
 _MAX_THREADS = 8
 
 
@@ -103,9 +105,18 @@ class Outbox:
                     self._pause(box, error)
                     return taken, str(error)
                 else:
+                    os.utime(path, (self.clock(), self.clock()))
                     path.replace(told)
                     taken += 1
+            if taken:
+                self._forget(box / "told")
         return taken, wrong
+
+    def _forget(self, told: Path) -> None:
+        before = self.clock() - TOLD_SECONDS
+        for path in told.iterdir():
+            if path.stat().st_mtime < before:
+                path.unlink()
 
     def _pause(self, box: Path, error: CorpusError) -> None:
         seconds = max(PAUSE_SECONDS, error.seconds) if isinstance(error, BusyError) else PAUSE_SECONDS

@@ -6,47 +6,26 @@ sees no mentions, links or markup.
 """
 
 import json
-import os
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
-import dagster as dg
-
-from resources import alert_words, http_post
-from resources.outbox import Alert, Receiver
+from resources import alert_words
+from resources.http_channel import HttpChannel
+from resources.outbox import Alert
 
 VARIABLE = "CORPUS_SLACK_WEBHOOK"
 MAX_BLOCKS, MAX_HEADER, MAX_TEXT, MAX_FIELDS, MAX_FIELD = 50, 150, 3_000, 10, 2_000
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-class Slack(dg.ConfigurableResource):
-    """The incoming webhook that alerts go to; empty means nobody asked. The url is a secret: no message names it."""
+class Slack(HttpChannel):
+    """Takes the alert as a message of blocks."""
 
-    url: str = ""
-    tries: int = 3
-    timeout_seconds: float = 10.0
-    backoff_seconds: float = 1.0
+    variable: ClassVar[str] = VARIABLE
+    name: ClassVar[str] = "slack"
 
-    @property
-    def name(self) -> str:
-        return "slack"
-
-    def receivers(self) -> Sequence[Receiver]:
-        """Itself, or nobody."""
-        return [self] if self.url else []
-
-    def send(self, name: str, alert: Alert) -> None:
-        """Post the alert as a message. Raises as Receiver.send says."""
-        del name
-        tries = http_post.Tries(self.tries, self.timeout_seconds, self.backoff_seconds)
-        http_post.post(VARIABLE, self.url, json.dumps(message(alert)).encode(), tries)
-
-    @classmethod
-    def of_environment(cls) -> "Slack":
-        """The url stays in the environment: the UI shows the variable's name in its place."""
-        return cls(url=dg.EnvVar(VARIABLE)) if os.environ.get(VARIABLE) else cls()
+    def body(self, alert: Alert) -> bytes:
+        return json.dumps(message(alert)).encode()
 
 
 def message(alert: Alert) -> dict[str, Any]:

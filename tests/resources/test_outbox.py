@@ -257,3 +257,18 @@ def test_without_receivers_nothing_is_written(outbox: Outbox) -> None:
 def no_real_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test of these waits by the wall clock."""
     monkeypatch.setattr("time.sleep", lambda _: pytest.fail("slept"))
+
+
+def test_what_was_told_is_known_for_a_while_and_then_forgotten(outbox: Outbox, clock: Clock) -> None:
+    told = Told("a")
+    outbox.put("1", ALERT, [told])
+    outbox.deliver([told])
+    clock.now += outboxes.TOLD_SECONDS - 1
+    outbox.put("1", ALERT, [told])
+    outbox.put("2", ALERT, [told])
+    outbox.deliver([told])
+    assert told.taken == ["1", "2"]
+    clock.now += 2
+    outbox.put("3", ALERT, [told])
+    outbox.deliver([told])
+    assert {path.stem for path in (outbox.folder / "a" / "told").iterdir()} == {"2", "3"}
