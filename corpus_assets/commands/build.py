@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corpus_assets.commands import environment, words
-from corpus_assets.plans import space
+from corpus_assets.commands.yank import tell
+from corpus_assets.plans import space, yanking
 from corpus_assets.plans.pinned import Build, Version, load_version, row_to_pin
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import evidence, ledger
@@ -61,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     """0: built, every check passed or only warned; 1: a run or check failed. Raises ConfigError before any work."""
     key = VersionKey.parse(args.version)
     take_machine_options(args)
+    tell(yanking.of_version(args.layout, key))
     return build(args.layout, key, verbose=args.verbose, ignore_space=args.ignore_space)
 
 

@@ -8,8 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from corpus_assets.plans import named_snapshot
+from corpus_assets.commands.yank import tell_or_refuse
+from corpus_assets.plans import named_snapshot, yanking
 from corpus_assets.plans.for_people import plural
+from formats import yank
 from formats.errors import ConfigError
 from formats.naming import VersionKey
 from formats.snapshot import manifest
@@ -36,11 +38,12 @@ def add_parser(subparsers: Any) -> None:
         "and bucket",
     )
     parser.add_argument("--split", choices=SPLITS, help="only this one, of a snapshot (default: both)")
+    parser.add_argument(yanking.FORCE, action="store_true", help="export it although it is yanked, and say so")
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: written, whole. Raises ConfigError, CorruptDataError."""
+    """0: written, whole. Raises ConfigError, also for what is yanked; CorruptDataError."""
     return _version(args) if args.to in OF_VERSIONS else _snapshot(args)
 
 
@@ -51,7 +54,9 @@ def _version(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.name} is a snapshot; --to {args.to} takes a version, <dataset>.<version>")
     if args.split:
         raise ConfigError(f"--split is for snapshots; --to {args.to} writes every split to files of its own")
-    files = export_dataset(args.layout, VersionKey.parse(args.name), args.out)
+    key = VersionKey.parse(args.name)
+    tell_or_refuse(yanking.of_version(args.layout, key), f"{key} is not exported", allowed=args.allow_yanked)
+    files = export_dataset(args.layout, key, args.out)
     if args.json:
         print(json.dumps([asdict(one) for one in files], indent=2))
         return 0
@@ -67,7 +72,9 @@ def _snapshot(args: argparse.Namespace) -> int:
     from corpus_assets.plans.export import export
 
     snapshot = manifest.read(args.layout.root, named_snapshot.id_of(args.layout, args.name))
-    done = export(snapshot, args.to, args.out, [args.split] if args.split else SPLITS)
+    record = yank.of_snapshot(args.layout.root, snapshot)
+    tell_or_refuse(record, f"snapshot {snapshot.snapshot_id} is not exported", allowed=args.allow_yanked)
+    done = export(snapshot, args.to, args.out, [args.split] if args.split else SPLITS, record)
     if args.json:
         print(json.dumps([asdict(one) for one in done], indent=2))
         return 0

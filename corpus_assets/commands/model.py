@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.commands.new_files import as_configs_name_it, check_place
+from corpus_assets.commands.yank import tell
+from corpus_assets.plans import yanking
 from corpus_assets.plans.for_people import num_bytes, plural, share
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from formats.naming import VersionKey
@@ -71,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
     """0: the model is written. Raises ConfigError, CorruptDataError."""
     out = check_place(args.layout, args.out, is_model=True)
     version = open_published(args.layout, VersionKey.parse(args.version))
+    tell(yanking.of_version(args.layout, version.key))
     train = {"quality": _quality, "perplexity": _perplexity}[args.verb]
     told, lines = train(args, version, out, as_configs_name_it(args.layout, out))
     print(json.dumps(told, indent=2) if args.json else "\n".join(lines))

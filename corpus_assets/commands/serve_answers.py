@@ -3,6 +3,7 @@
 from typing import Any
 
 from corpus_assets.plans.token_trace import trace_token
+from formats import yank
 from formats.layout import Layout
 from formats.snapshot.manifest import SPLITS, Snapshot
 
@@ -12,8 +13,8 @@ _NAMES = (
 )  # fmt: skip
 
 
-def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
-    """What it is, and the sums of each bucket; the shards are in the manifest."""
+def of_snapshot(layout: Layout, snapshot: Snapshot) -> dict[str, Any]:
+    """What it is, whether it is yanked, and the sums of each bucket; the shards are in the manifest."""
     splits: dict[str, dict[str, dict[str, int]]] = {split: {} for split in SPLITS}
     for split in SPLITS:
         for shard in snapshot.shards(split):
@@ -22,12 +23,17 @@ def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
             sums["sequences"] += shard.sequences
             sums["tokens"] += shard.tokens
     named = {name: snapshot.document[name] for name in _NAMES}
-    return {"snapshot_id": snapshot.snapshot_id, **named, "splits": splits}
+    return {"snapshot_id": snapshot.snapshot_id, "yanked": _yanked(layout, snapshot), **named, "splits": splits}
 
 
-def of_token(layout: Layout, snapshot_id: str, shard: str, offset: int) -> dict[str, Any]:
+def _yanked(layout: Layout, snapshot: Snapshot) -> dict[str, str] | None:
+    record = yank.of_snapshot(layout.root, snapshot)
+    return {"of": record.of, "reason": record.reason, "yanked_on": record.yanked_on} if record else None
+
+
+def of_token(layout: Layout, snapshot: Snapshot, shard: str, offset: int) -> dict[str, Any]:
     """The document of a token. What cannot be told is null, and `notes` say why. Raises what `trace_token` raises."""
-    found = trace_token(layout, snapshot_id, shard, offset)
+    found = trace_token(layout, snapshot.snapshot_id, shard, offset)
     place, span, document = found.place, found.span, found.document
     published = document.published if document else None
     return {
@@ -40,6 +46,7 @@ def of_token(layout: Layout, snapshot_id: str, shard: str, offset: int) -> dict[
         "bucket": place.bucket,
         "bucket_row": place.bucket_row,
         "version": found.version,
+        "yanked": _yanked(layout, snapshot),
         "padding": span is None,
         "id": span.id if span else None,
         "source_id": span.source_id if span else None,

@@ -40,7 +40,7 @@ class Server:
 
     def snapshot(self, request: Request) -> Response:
         parameters(request)
-        return JSONResponse(serve_answers.of_snapshot(self._opened(request.path_params["snapshot_id"])))
+        return JSONResponse(serve_answers.of_snapshot(self._layout, self._opened(request.path_params["snapshot_id"])))
 
     def manifest(self, request: Request) -> Response:
         """The very bytes that the id is the digest of."""
@@ -51,9 +51,9 @@ class Server:
     def token(self, request: Request) -> Response:
         asked = parameters(request, "snapshot", "shard", "offset")
         offset = offset_of(asked["offset"])
-        self._opened(asked["snapshot"])
+        snapshot = self._opened(asked["snapshot"])
         try:
-            return JSONResponse(serve_answers.of_token(self._layout, asked["snapshot"], asked["shard"], offset))
+            return JSONResponse(serve_answers.of_token(self._layout, snapshot, asked["shard"], offset))
         except ConfigError as error:
             raise Refused(404, self._shown(error)) from None
 

@@ -44,12 +44,14 @@ def _token_config() -> dict[str, Any]:
 
 
 _SUMS = _object({"shards": _WHOLE, "sequences": _WHOLE, "tokens": _WHOLE})
+_YANKED = _or_null(_object({"of": _TEXT, "reason": _TEXT, "yanked_on": _TEXT}))
 _BUCKETS = {"type": "object", "additionalProperties": _SUMS}
 SCHEMAS = {
     "Error": _object({"error": _TEXT, "problems": {"type": "array", "items": _TEXT}}, ["error"]),
     "Snapshot": _object(
         {
             "snapshot_id": _ID,
+            "yanked": _YANKED,
             "dataset": _TEXT,
             "corpus_version": _TEXT,
             "tokens": _TEXT,
@@ -78,6 +80,7 @@ SCHEMAS = {
             "bucket": _TEXT,
             "bucket_row": _WHOLE,
             "version": _TEXT,
+            "yanked": _YANKED,
             "padding": {"type": "boolean"},
             "id": _or_null(_TEXT),
             "source_id": _or_null(_TEXT),

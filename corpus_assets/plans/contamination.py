@@ -23,7 +23,7 @@ from corpus_assets.plans.ngram_hits import MAX_PLACES, Hits
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.snapshot_corpus import corpus_of, version_of
 from corpus_assets.plans.trained_documents import TrainedDocuments, trained_documents
-from formats import ngram_index
+from formats import ngram_index, yank
 from formats.corpus_manifest import NAME_ON_DISK
 from formats.errors import ConfigError
 from formats.layout import Layout
@@ -156,8 +156,12 @@ def check(
         expected_false=_expected_false(benchmark, grams, rule),
         items=items,
         documents=None if ids is None else trained_documents(layout, snapshot, ids, record),
-        notes=tuple(_notes(benchmark, rule, _min_words(where), hits)),
+        notes=(*_yanked(layout, snapshot), *_notes(benchmark, rule, _min_words(where), hits)),
     )
+
+
+def _yanked(layout: Layout, snapshot: Snapshot) -> list[str]:
+    return [str(record)] if (record := yank.of_snapshot(layout.root, snapshot)) else []
 
 
 def _where(layout: Layout, snapshot: Snapshot, folder: Path | None, read_from: Source | None) -> _Where:

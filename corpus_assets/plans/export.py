@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from corpus_assets.plans import export_mds, export_megatron
 from formats import durable
 from formats.errors import ConfigError
 from formats.snapshot.manifest import Snapshot, TokenShard
+from formats.yank import Yank
 
 ABOUT = "export.json"
 Writer = Callable[[Snapshot, Sequence[TokenShard], Path], "export_megatron.Written"]
@@ -29,15 +31,23 @@ class Exported:
     tokens: int
 
 
-def export(snapshot: Snapshot, form: str, out: Path, splits: Sequence[str]) -> list[Exported]:
+def export(
+    snapshot: Snapshot, form: str, out: Path, splits: Sequence[str], yanked: Yank | None = None
+) -> list[Exported]:
     """Write the buckets of these splits, each a data set of its own, so that the trainer mixes them by its own weights.
+    Where the snapshot is `yanked`, the export says so for whoever gets it.
 
     Raises ConfigError where `out` is there already or in the store of snapshots, or the form cannot hold the tokens;
     CorruptDataError for shards that are not the manifest's.
     """
     with new_folder(out, snapshot.folder.parent, "the store of snapshots") as temporary:
         done = list(_written(snapshot, form, temporary, splits))
-        about = {"snapshot_id": snapshot.snapshot_id, "form": form, "buckets": [asdict(one) for one in done]}
+        about: dict[str, Any] = {
+            "snapshot_id": snapshot.snapshot_id,
+            "form": form,
+            "buckets": [asdict(one) for one in done],
+        }
+        about |= {"yanked": asdict(yanked)} if yanked else {}
         durable.write_file(temporary / ABOUT, json.dumps(about, indent=2).encode() + b"\n")
     return done
 

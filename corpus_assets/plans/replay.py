@@ -7,6 +7,7 @@ from typing import Any
 
 from corpus_assets.plans.snapshot_corpus import DocumentName, corpus_of, names_of
 from formats import replay as replaying
+from formats import yank
 from formats.layout import Layout
 from formats.replay import ReplayedStep
 from formats.run_record import RunRecord
@@ -15,7 +16,9 @@ from formats.snapshot import manifest
 
 @dataclass(frozen=True)
 class NamedStep:
-    """`names` holds every document of `served`, by id; `notes` say what could not be told, and why."""
+    """`names` holds every document of `served`, by id; `notes` say what is yanked, and what could not be told
+    and why.
+    """
 
     served: ReplayedStep
     names: dict[str, DocumentName]
@@ -51,7 +54,7 @@ def replay(
     served = replaying.replay(snapshot, record, step, rank, dp_world=dp_world, uneven=uneven, tokens=tokens)
     corpus = corpus_of(layout, snapshot)
     names = names_of(corpus, (piece.id for one in served.sequences for piece in one.documents))
-    notes = []
+    notes = [str(mark)] if (mark := yank.of_snapshot(layout.root, snapshot)) else []
     if corpus.version is None:
         notes.append(f"doc_id and url cannot be told: {corpus.why_not}")
     if not served.is_past:

@@ -5,8 +5,10 @@ import os
 from unittest import mock
 
 import pytest
+from starlette.testclient import TestClient
 
-from corpus_assets.commands import status, tokenize, trace, verify, yank
+from corpus_assets.commands import build, contamination, diff, export, replay, status, tokenize, trace, verify, yank
+from corpus_assets.commands.serve_app import make_app
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans import yanking
 from corpus_assets.plans.snapshot import make_snapshot
@@ -123,6 +125,53 @@ def test_snapshots_are_yanked_by_their_id_their_token_set_or_their_version(layou
     assert WHY in capsys.readouterr().out
     assert command_line.run(trace, layout.root, "trace", "--source", "tales", "--snapshots") == 0
     assert WHY in capsys.readouterr().out
+
+
+def test_what_reads_a_yanked_snapshot_says_so(layout, tmp_path, capsys):
+    """After its training, too: what was served is replayed, and checked against a benchmark."""
+    snapshot_id = snapshot_of(layout)
+    weights = dict.fromkeys(tiny.SOURCES, 1.0)
+    run = {"mixture": weights, "seed": 1, "dp_rank": 0, "dp_world": 1, "seq_len": 16, "batches": 1}
+    with DataLoader(layout.root, snapshot_id, **run) as loader:
+        (tmp_path / "state.json").write_text(json.dumps(loader.state_dict()))
+    (tmp_path / "quiz.jsonl").write_text('{"question": "none of this is anywhere"}\n')
+    yanked(layout)
+    for command, words, at in (
+        (replay, ("replay", tmp_path / "state.json", "--step", 0, "--rank", 0, "--world", 1), "out"),
+        (contamination, ("contamination", tmp_path / "quiz.jsonl", "--snapshot", snapshot_id), "out"),
+        (diff, ("diff", snapshot_id, snapshot_id), "err"),
+        (diff, ("diff", "tiny.v1", "tiny.v1", "--json"), "err"),
+    ):
+        capsys.readouterr()
+        assert command_line.run(command, layout.root, *map(str, words)) == 0
+        assert getattr(capsys.readouterr(), at).count(WHY) == 1
+    client = TestClient(make_app(layout), base_url="http://127.0.0.1:8330")
+    at = {"snapshot": snapshot_id, "shard": "train/tales/00000.bin", "offset": 0}
+    told = [client.get(f"/snapshots/{snapshot_id}").json(), client.get("/trace/token", params=at).json()]
+    assert [(one["yanked"]["of"], one["yanked"]["reason"]) for one in told] == [("tiny.v1", WHY)] * 2
+    yanked(layout, "tiny.v1", "--undo")
+    assert client.get(f"/snapshots/{snapshot_id}").json()["yanked"] is None
+
+
+def test_what_is_yanked_is_exported_only_by_who_says_so_and_the_export_says_it(layout, tmp_path, capsys):
+    snapshot_id = snapshot_of(layout)
+    yanked(layout)
+    for name, form in (("tiny.v1", "huggingface"), (snapshot_id, "mds"), (snapshot_id, "megatron")):
+        words = ("export", name, "--to", form, str(tmp_path / form))
+        with pytest.raises(ConfigError, match=f"is not exported: .*{WHY}.*--allow-yanked"):
+            command_line.run(export, layout.root, *words)
+        assert not (tmp_path / form).exists()
+        capsys.readouterr()
+        assert command_line.run(export, layout.root, *words, "--allow-yanked") == 0
+        assert WHY in capsys.readouterr().err
+    assert json.loads((tmp_path / "mds/export.json").read_text())["yanked"]["reason"] == WHY
+
+
+def test_a_build_of_a_yanked_version_says_so(layout, monkeypatch, capsys):
+    yanked(layout)
+    monkeypatch.setattr(build, "build", lambda *_, **__: 0)
+    assert command_line.run(build, layout.root, "build", "tiny.v1") == 0
+    assert WHY in capsys.readouterr().err
 
 
 def test_wrong_requests_are_refused(layout):
