@@ -7,7 +7,7 @@ from corpus_assets.kernels.text_signals import text_signals
 from corpus_assets.stages import identify_language
 from formats.stage_tables import SIGNALS
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 LIBRARIES = ("pyarrow", "unicodedata2", *identify_language.LIBRARIES)
 
 

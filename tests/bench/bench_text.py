@@ -29,6 +29,7 @@ F1_FIGURES = {"email": 1.0, "ip": 1.0, "card": 0.958, "phone": 0.80}
 PHONES_PER_MB_OF_CODE = 11
 SAME_LANGUAGE = {"zh-hant": "zh", "zh-tw": "zh", "pt-br": "pt", "no": "nb"}
 LANGUAGE_FIGURES = {"sentences": 0.955, "documents": 0.985}
+CALIBRATION_FIGURE = 0.01
 PLAIN_EMAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 PLAIN_IP = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b")
 
@@ -89,10 +90,12 @@ def quality(corpus: Corpus) -> Iterator[Quality]:
     for name in ("sentences", "word pairs", "documents"):
         labelled = labelled_texts(corpus.folder, name)
         accuracy, undetermined = language_score(labelled)
-        asked = identify(pa.array([text for _, text in labelled], pa.large_string()))[1].is_valid().to_pylist()
-        long, _ = language_score([pair for pair, was in zip(labelled, asked, strict=True) if was])
-        note = f"{undetermined:.1%} und; {long:.4f} of those with letters enough to ask"
+        note = f"{undetermined:.1%} und; lowest: {lowest_languages(labelled)}"
         yield Quality(BENCH, f"language of {name}, macro accuracy", accuracy, LANGUAGE_FIGURES.get(name), note=note)
+        error, bins = calibration(labelled)
+        note = "said/right (n): " + ", ".join(f"{said:.3f}/{right:.3f} ({n})" for said, right, n in bins)
+        figure = CALIBRATION_FIGURE if name == "sentences" else None
+        yield Quality(BENCH, f"language of {name}, calibration error", error, figure, is_cost=True, note=note)
 
 
 def pii_scores(data: Path) -> dict[str, tuple[int, int, int]]:
@@ -135,6 +138,33 @@ def language_score(labelled: list[tuple[str, str]]) -> tuple[float, float]:
     for (language, _), answer in zip(labelled, found, strict=True):
         right[answer] += answer == SAME_LANGUAGE.get(language, language)
     return sum(right[code] / total[code] for code in total) / len(total), found.count("und") / len(found)
+
+
+def calibration(labelled: list[tuple[str, str]]) -> tuple[float, list[tuple[float, float, int]]]:
+    """(expected calibration error; by tenths of lang_score, from low to high: mean score, share right, labels)."""
+    lang, score = identify(pa.array([text for _, text in labelled], pa.large_string()))
+    tenths: dict[int, list[tuple[int, bool]]] = {}
+    for (language, _), answer, said in zip(labelled, lang.to_pylist(), score.to_pylist(), strict=True):
+        if answer != "und":
+            right = answer == SAME_LANGUAGE.get(language, language)
+            tenths.setdefault(min(9, said // 100), []).append((said, right))
+    bins = [
+        (sum(said for said, _ in one) / len(one) / 1000, sum(right for _, right in one) / len(one), len(one))
+        for _, one in sorted(tenths.items())
+    ]
+    total = sum(n for *_, n in bins)
+    return sum(n * abs(said - right) for said, right, n in bins) / total, bins
+
+
+def lowest_languages(labelled: list[tuple[str, str]], count: int = 8) -> str:
+    """The languages that are told worst, with their accuracy."""
+    found = identify(pa.array([text for _, text in labelled], pa.large_string()))[0].to_pylist()
+    rights: dict[str, list[bool]] = {}
+    for (language, _), answer in zip(labelled, found, strict=True):
+        code = SAME_LANGUAGE.get(language, language)
+        rights.setdefault(code, []).append(answer == code)
+    accuracy = sorted((sum(one) / len(one), code) for code, one in rights.items())
+    return ", ".join(f"{code} {share:.2f}" for share, code in accuracy[:count])
 
 
 def labelled_texts(data: Path, name: str) -> list[tuple[str, str]]:

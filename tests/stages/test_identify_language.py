@@ -13,7 +13,7 @@ from corpus_assets.stages import identify_language
 from corpus_assets.stages.identify_language import identify, lid_176
 from corpus_assets.stages.language_codes import iso_639_1
 from formats.errors import CorruptDataError
-from tests.bench.bench_text import labelled_texts, language_score
+from tests.bench.bench_text import calibration, labelled_texts, language_score
 from tests.shared_data import DATA, needs_shared_data
 
 PARAGRAPHS = {
@@ -54,6 +54,30 @@ def test_a_paragraph_gets_its_language_and_a_high_score(language):
 def test_what_has_too_few_letters_is_undetermined_and_was_not_asked(text):
     assert languages(text) == ["und"]
     assert scores(text) == [None]
+
+
+@pytest.mark.parametrize(("text", "language"), [
+    ("Je ne sais pas.", "fr"), ("Δεν ξέρω γιατί.", "el"), ("Was ist das denn?", "de"), ("Кто там стоит?", "ru"),
+    ("नमस्ते, आप कैसे हैं?", "hi"),
+])  # fmt: skip
+def test_a_short_sentence_of_three_words_has_a_language(text, language):
+    assert languages(text) == [language]
+
+
+def test_function_words_speak_where_both_detectors_are_unsure():
+    text = "Tudi udarja zelo dobro, ne pa po njih."
+    assert languages(text) == ["sl"]
+    assert 0 < scores(text)[0] < 900
+
+
+def test_a_score_falls_where_the_second_voice_insists_on_another_language():
+    """CLD2 alone is mostly right where lid.176 hardly knows, and seldom where that is certain of another one."""
+    agree, against = identify_language.BOTH_AGREE, identify_language.FIRST_AGAINST
+    assert list(agree) == sorted(agree)
+    assert list(against) == sorted(against, reverse=True)
+    between = [identify_language._between(against, i / 1000) for i in range(1001)]
+    assert between == sorted(between, reverse=True)
+    assert [between[100 * i] for i in range(11)] == list(against)
 
 
 def test_an_ideograph_counts_as_three_letters():
@@ -161,7 +185,7 @@ def test_each_detector_label_has_one_code(label, code):
 
 
 @needs_shared_data
-@pytest.mark.parametrize(("name", "floor"), [("sentences", 0.91), ("documents", 0.985)])
+@pytest.mark.parametrize(("name", "floor"), [("sentences", 0.955), ("documents", 0.985)])
 def test_languages_are_told_as_well_as_promised(name, floor):
     assert language_score(labelled_texts(DATA, name))[0] >= floor
 
@@ -169,3 +193,10 @@ def test_languages_are_told_as_well_as_promised(name, floor):
 @needs_shared_data
 def test_most_two_word_strings_are_undetermined():
     assert language_score(labelled_texts(DATA, "word pairs"))[1] >= 0.9
+
+
+@needs_shared_data
+def test_a_score_is_the_share_of_labels_that_are_right():
+    error, bins = calibration(labelled_texts(DATA, "sentences"))
+    assert error <= 0.01
+    assert all(abs(said - right) <= 0.05 for said, right, n in bins if n >= 100)
