@@ -47,8 +47,14 @@ def read(path: Path) -> DedupLabels:
     """Raises ConfigError that names every field that is wrong, and a pair that is labelled twice."""
     try:
         document = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: no JSON of dedup labels ({error}); save the labels from the page again") from None
+    except OSError as error:
+        told = f"{path}: cannot be read ({error.strerror}); give the file that the page of `corpus dedup sample` saved"
+        raise ConfigError(told) from None
+    except (ValueError, RecursionError) as error:
+        where = f" at line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise ConfigError(
+            f"{path}: is no JSON{where}; expected what the page of `corpus dedup sample` saved: save the labels again"
+        ) from None
     if found := list(table(DedupLabels).problems(document, "")):
         told = "; ".join(f"{field}: {wrong}" if field else wrong for field, wrong in found)
         raise ConfigError(f"{path}: {told}; save the labels from the page again")

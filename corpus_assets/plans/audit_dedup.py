@@ -2,7 +2,7 @@
 
 from corpus_assets.plans import dedup_report
 from corpus_assets.plans.audit import Finding
-from corpus_assets.plans.for_people import share
+from corpus_assets.plans.for_people import plural, share
 from corpus_assets.plans.pinned import Build, Pair
 
 
@@ -28,8 +28,9 @@ def keeper_lengths(build: Build, pairs: list[Pair]) -> Finding:
     limit = pairs[0].config.dedup.near.max_keeper_length_ratio
     found = dedup_report.keeper_lengths(build, pairs)
     words = (
-        f"{found.num_unlike:,} of {found.keepers:,} keepers with duplicates differ in length from their cluster's "
-        f"median by more than {limit:g} of it"
+        f"{found.num_unlike:,} of {plural(found.keepers, 'keeper')} that something was dropped onto "
+        f"{'differs' if found.num_unlike == 1 else 'differ'} in length from the median of the cluster by more than "
+        f"{limit:g} of it"
     )
     if found.unlike:
         words += f", such as {', '.join(found.unlike)}; `corpus dedup sample` shows them beside what they replace"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from corpus_assets.kernels.exact_text import text_digests
 from corpus_assets.plans import pictures
 from corpus_assets.plans.clusters import dedup_clusters, of_source
 from corpus_assets.plans.datasheet_figures import CLUSTER_SIZES
@@ -18,6 +19,7 @@ from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.pictures import Picture
 from corpus_assets.plans.pinned import Build, Pair
 from corpus_assets.plans.source_stages import signals
+from corpus_assets.stages.place_rows import make_ids
 from corpus_assets.stages.side_rows import column, rows_of
 from formats import dataset
 from formats.reasons import Reason
@@ -74,7 +76,7 @@ def unlike_their_cluster(cluster: np.ndarray, length: np.ndarray, ratio: float) 
 
 @dataclass(frozen=True)
 class KeeperLengths:
-    """Keepers of clusters of two or more; `unlike` are the ids of the first few that differ too much in length."""
+    """Keepers that something was dropped onto; `unlike` are the ids of the first few that differ too much in length."""
 
     keepers: int
     num_unlike: int
@@ -82,7 +84,10 @@ class KeeperLengths:
 
 
 def keeper_lengths(build: Build, pairs: list[Pair], named: int = 3) -> KeeperLengths:
-    """Hold each keeper's characters against the median of its cluster, at the config's `max_keeper_length_ratio`."""
+    """Hold each keeper's characters against the median of its cluster, at the config's `max_keeper_length_ratio`.
+
+    A member that stays, and replaces nothing, is nobody's worse copy.
+    """
     root, length, kept, shard, k = _members(build, pairs)
     far = unlike_their_cluster(root, length, pairs[0].config.dedup.near.max_keeper_length_ratio) & kept
     rows = np.flatnonzero(far)[:named]
@@ -93,24 +98,42 @@ def keeper_lengths(build: Build, pairs: list[Pair], named: int = 3) -> KeeperLen
 
 
 def _members(build: Build, pairs: list[Pair]) -> tuple[np.ndarray, ...]:
-    """(root, characters, whether it stays, shard, k) of each document that shares its cluster, source after source."""
+    """(root, characters, whether something was dropped onto it, shard, k) of each document that shares its cluster,
+    source after source.
+    """
     decided = dedup_clusters(build, pairs).open()
     shared = np.unique(np.concatenate([np.zeros(0, np.int64), *_roots_of_others(decided)]))
     measured = dataset.concat([signals(build, pair).open() for pair in pairs]).select("k", "n_chars")
     found: list[tuple[np.ndarray, ...]] = [
         (*(np.zeros(0, np.int64) for _ in range(2)), np.zeros(0, np.bool_), *(np.zeros(0, np.int64) for _ in range(2)))
     ]
+    keepers = np.unique(np.concatenate([np.zeros(0, np.int64), *_keepers(decided)]))
+    names = {
+        shard: pair.row.source_id for pair, mine in zip(pairs, shards_of(build, pairs), strict=True) for shard in mine
+    }
     for part in decided.shards if len(shared) else ():
-        rows = pa.Table.from_batches(dataset.read_shard(part, columns=("k", "root", "verdict")))
+        rows = pa.Table.from_batches(dataset.read_shard(part, columns=("k", "root")))
         rows = rows.filter(pa.array(np.isin(column(rows, "root"), shared)))
         lengths = measured.shard(part.id)
         if rows.num_rows == 0 or lengths is None:
             continue
         side = pa.Table.from_batches(dataset.read_shard(lengths, columns=("k", "n_chars")))
         chars = column(side, "n_chars")[rows_of(rows, side)]
-        kept = np.array(rows.column("verdict").to_pylist(), object) == Reason.KEPT.value
+        kept = np.isin(key_of(make_ids(names[part.id], rows.column("k").combine_chunks())), keepers)
         found.append((column(rows, "root"), chars, kept, np.full(len(kept), part.id), column(rows, "k")))
     return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+
+def _keepers(decided: dataset.Dataset) -> Iterable[np.ndarray]:
+    """Keys of what documents were dropped onto."""
+    for batch in dataset.read(decided, columns=("keeper_id",)):
+        yield np.unique(key_of(batch.column("keeper_id").drop_null()))
+
+
+def key_of(ids: pa.Array) -> np.ndarray:
+    """64 bits of the SHA-256 of each id, which are held in a tenth of the room."""
+    digests = text_digests(ids.cast(pa.large_string()))
+    return np.frombuffer(b"".join(digests.to_pylist()), np.int64).reshape(-1, 4)[:, 0]
 
 
 def cluster_sizes(build: Build, pairs: list[Pair]) -> np.ndarray:

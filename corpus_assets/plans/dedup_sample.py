@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus_assets.kernels.exact_text import normalize, text_digests
-from corpus_assets.plans.dedup_report import unlike_their_cluster
+from corpus_assets.plans.dedup_report import key_of, unlike_their_cluster
 from corpus_assets.plans.evidence_lookup import DocumentRows
 from corpus_assets.plans.published_version import PublishedVersion
 from formats import evidence, raw_set
@@ -78,14 +78,14 @@ class Drawn:
 
 
 def draw(version: PublishedVersion, n: int, seed: int) -> Drawn:
-    """At most `n` pairs: those with a length alarm first, then those drawn from all alike.
+    """`n` pairs, or all where there are fewer: one in LENGTH_SHARE drawn for a length alarm, the others from all alike.
 
+    A pair that is drawn both ways counts as drawn from all alike, else that sample would be no fair one.
     Raises ConfigError where a raw set is gone, CorruptDataError for what changed since the version was published.
     """
     alarmed = _alarmed_keepers(version)
     at_random: list[tuple[int, str]] = []
     for_length: list[tuple[int, str]] = []
-    quota = n // LENGTH_SHARE
     num_near = num_alarmed = 0
     for one, keeper in _near(version):
         place = -int.from_bytes(hashlib.sha256(f"{seed} {one}".encode()).digest()[:8], "big")
@@ -93,11 +93,27 @@ def draw(version: PublishedVersion, n: int, seed: int) -> Drawn:
         _keep(at_random, (place, one), n)
         if keeper in alarmed:
             num_alarmed += 1
-            _keep(for_length, (place, one), quota)
-    for_length_ids = [one for _, one in sorted(for_length, reverse=True)]
-    chosen = [one for _, one in sorted(at_random, reverse=True)][: n - len(for_length_ids)]
-    drawn = {**dict.fromkeys(for_length_ids, LENGTH), **dict.fromkeys(chosen, RANDOM)}
+            _keep(for_length, (place, one), n)
+    drawn = _both_ways(_in_order(for_length), _in_order(at_random), n)
     return Drawn(_pairs(version, drawn, alarmed), num_near, num_alarmed)
+
+
+def _in_order(held: list[tuple[int, str]]) -> list[str]:
+    """Ids by ascending hash, which is held negated."""
+    return [one for _, one in sorted(held, reverse=True)]
+
+
+def _both_ways(for_length: list[str], at_random: list[str], n: int) -> dict[str, str]:
+    """{id: how it was drawn}, those for their length first. Each list is the first `n` in the order of drawing."""
+    quota, alarmed = n // LENGTH_SHARE, set(for_length)
+    taken = n - quota
+    waiting = len(alarmed.difference(at_random[:taken]))
+    while taken < len(at_random) and taken + min(quota, waiting) < n:
+        waiting -= at_random[taken] in alarmed
+        taken += 1
+    fair = dict.fromkeys(at_random[:taken], RANDOM)
+    beside = [one for one in for_length if one not in fair][: n - taken]
+    return dict.fromkeys(beside, LENGTH) | fair
 
 
 def _keep(held: list[tuple[int, str]], one: tuple[int, str], n: int) -> None:
@@ -121,7 +137,7 @@ def _alarmed_keepers(version: PublishedVersion) -> set[str]:
     cluster, chars, kept, ids = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.bool_)], list[str]()
     for batch in evidence.read(version.evidence, "documents", columns=_COLUMNS):
         batch = batch.filter(pc.is_valid(batch.column("cluster")))
-        key = _key(batch.column("cluster"))
+        key = key_of(batch.column("cluster"))
         mine = np.flatnonzero(np.isin(key, clusters))
         rows = batch.take(pa.array(mine))
         stays = pc.is_null(rows.column("keeper_id")).to_numpy(zero_copy_only=False)
@@ -138,13 +154,7 @@ def _alarmed_keepers(version: PublishedVersion) -> set[str]:
 def _clusters_with_drops(version: PublishedVersion) -> Iterator[np.ndarray]:
     for batch in evidence.read(version.evidence, "documents", columns=_COLUMNS):
         dropped = pc.and_(pc.is_valid(batch.column("cluster")), pc.is_valid(batch.column("keeper_id")))
-        yield np.unique(_key(batch.column("cluster").filter(dropped)))
-
-
-def _key(clusters: pa.Array) -> np.ndarray:
-    """64 bits of the SHA-256 of a cluster's id."""
-    digests = text_digests(clusters.cast(pa.large_string()))
-    return np.frombuffer(b"".join(digests.to_pylist()), np.int64).reshape(-1, 4)[:, 0]
+        yield np.unique(key_of(batch.column("cluster").filter(dropped)))
 
 
 def _pairs(version: PublishedVersion, drawn: Mapping[str, str], alarmed: set[str]) -> list[SampledPair]:

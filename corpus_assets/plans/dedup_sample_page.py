@@ -12,7 +12,7 @@ from html import escape
 from corpus_assets.plans.datasheet_style import CSS
 from corpus_assets.plans.dedup_sample import Drawn, SampledPair, Side
 from corpus_assets.plans.for_people import plural, shown
-from corpus_assets.plans.text_difference import Piece, differences
+from corpus_assets.plans.text_difference import Piece, Row, differences
 from formats.corpus_config import NearRules
 from formats.dedup_labels import FORMAT, LABELS, LENGTH, VERSION
 from formats.naming import VersionKey
@@ -22,13 +22,14 @@ _WORDS_OF_A_CHARACTER_SHINGLE = 3
 _CSS = (
     "html{scroll-padding-bottom:90px}.pair{margin:34px 0;padding-top:14px;border-top:1px solid var(--line)}"
     ".pair h2{margin:0;padding:0;border:0}.sides{display:grid;grid-template-columns:1fr 1fr;gap:18px}"
-    ".sides>div{min-width:0;padding:10px 12px;border-radius:8px;background:var(--band)}"
-    ".text{white-space:pre-wrap;overflow-wrap:anywhere;font-size:13.5px;max-height:460px;overflow-y:auto}"
+    ".sides>div{min-width:0}.texts{max-height:520px;overflow-y:auto;border-radius:8px;background:var(--band)}"
+    ".texts>.sides>div{padding:2px 12px;white-space:pre-wrap;overflow-wrap:anywhere;font-size:13.5px}"
+    ".texts>.sides:first-child{padding-top:8px}.texts>.sides:last-child{padding-bottom:8px}"
     "mark{background:var(--drop);color:#fff;border-radius:3px;padding:0 1px}"
     ".out{color:var(--soft);font-style:italic}.alarm{color:var(--drop-ink);font-weight:600}"
     "fieldset{border:0;margin:10px 0 0;padding:0}label{margin-right:18px}"
     ".save{position:sticky;bottom:0;padding:12px 0;background:var(--ground);border-top:1px solid var(--line)}"
-    "button{font:inherit;padding:6px 16px}@media(max-width:760px){.sides{grid-template-columns:1fr}}"
+    "button{font:inherit;padding:6px 16px}@media(max-width:760px){.sides{gap:6px}.texts>.sides>div{font-size:11.5px}}"
 )
 _SCRIPT = """
 const head = JSON.parse(document.body.dataset.head), pairs = [...document.querySelectorAll('.pair')];
@@ -59,11 +60,11 @@ def render(key: VersionKey, manifest_sha256: str, drawn: Drawn, near: NearRules,
     policy = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     for_length = sum(pair.drawn == LENGTH for pair in drawn.pairs)
     words = (
-        f"{plural(drawn.num_near, 'document')} of {key} went as near duplicates; {len(drawn.pairs):,} of them stand "
-        f"here, each beside the document that stayed instead: {for_length:,} because that one's length is far from its "
-        f"cluster's ({drawn.num_alarmed:,} are so), the others drawn from all alike. Marked words lie in no run of "
-        f"{_width(near)} words that both texts have. Say of each pair whether losing the left text was right, save, "
-        f"and read the rate of wrong drops with: corpus dedup labels FILE"
+        f"Near duplicates of {key} that were dropped: {drawn.num_near:,}. Shown here: {len(drawn.pairs):,}, each "
+        f"beside the document that stayed instead; {for_length:,} because that one's length is far from its cluster's "
+        f"(true of {drawn.num_alarmed:,} in all), the others drawn from all alike. Marked words lie in no run of "
+        f"{plural(_width(near), 'word')} that both texts have. Say of each pair whether losing the left text was "
+        f"right, save, and read the rate of wrong drops with: corpus dedup labels FILE"
     )
     body = "".join(_pair(number, pair, near) for number, pair in enumerate(drawn.pairs, 1))
     save = (
@@ -86,7 +87,7 @@ def render(key: VersionKey, manifest_sha256: str, drawn: Drawn, near: NearRules,
 
 def _pair(number: int, pair: SampledPair, near: NearRules) -> str:
     told = {"dropped": pair.dropped.id, "keeper": pair.keeper.id, "drawn": pair.drawn, "jaccard": pair.jaccard}
-    left, right = differences(pair.dropped.text, pair.keeper.text, _width(near))
+    rows = differences(pair.dropped.text, pair.keeper.text, _width(near))
     alarm = " <span class=alarm>length alarm: far from the median of its cluster</span>" if pair.length_alarm else ""
     choices = "".join(
         f'<label><input type=radio name="pair{number}" value="{label}"> {label}</label>' for label in LABELS
@@ -94,22 +95,31 @@ def _pair(number: int, pair: SampledPair, near: NearRules) -> str:
     return (
         f'<section class=pair data-pair="{_json(told)}"><h2>{number}. Jaccard {pair.jaccard / 1_000_000:.6f}</h2>'
         f"<p>{_e(pair.why)}; cluster {_e(pair.cluster)}.{alarm}</p><div class=sides>"
-        f"{_side('Dropped', pair.dropped, left)}{_side('Stays', pair.keeper, right)}</div>"
+        f"{_head('Dropped', pair.dropped)}{_head('Stays', pair.keeper)}</div>"
+        f"<div class=texts>{''.join(map(_row, rows))}</div>"
         f"<fieldset>{choices}</fieldset></section>"
     )
 
 
-def _side(name: str, side: Side, pieces: Sequence[Piece]) -> str:
+def _head(name: str, side: Side) -> str:
     return (
         f"<div><p><b>{name}: {_e(side.id)}</b><br><span class=soft>{_e(side.url)}<br>{plural(side.n_words, 'word')}, "
-        f"{plural(side.n_chars, 'character')}, crawled {_e(side.crawl_date)}</span></p>"
-        f'<div class=text dir="auto">{"".join(map(_piece, pieces))}</div></div>'
+        f"{plural(side.n_chars, 'character')}, crawled {_e(side.crawl_date)}</span></p></div>"
     )
+
+
+def _row(row: Row) -> str:
+    return f"<div class=sides>{_side(row.left)}{_side(row.right)}</div>"
+
+
+def _side(pieces: Sequence[Piece]) -> str:
+    return f'<div dir="auto">{"".join(map(_piece, pieces))}</div>'
 
 
 def _piece(piece: Piece) -> str:
     if piece.left_out:
-        return f"<span class=out> … {plural(piece.left_out, 'word')} left out … </span>"
+        words = f"{plural(piece.left_out, 'word')} {'of its own ' if piece.own else ''}left out"
+        return f"<span class=out> … {words} … </span>"
     return f"<mark>{_text(piece.text)}</mark>" if piece.own else _text(piece.text)
 
 

@@ -266,7 +266,7 @@ def _decide(found: _Pairs, threshold: float, texts: pa.Array, near: NearRules) -
     dropped = np.zeros(len(texts), np.bool_)
     dropped[nodes[nodes != keeper]] = True
     lengths = np.array([len(texts[int(node)].as_py()) for node in nodes], np.int64)
-    unlike = unlike_their_cluster(root, lengths, near.max_keeper_length_ratio) & (nodes == keeper)
+    unlike = unlike_their_cluster(root, lengths, near.max_keeper_length_ratio) & np.isin(nodes, keeper[nodes != keeper])
     sizes = np.unique(root, return_counts=True)[1]
     chances = [collision_probability(one / MILLION, near.bands, near.rows) for one in found.score[edge].tolist()]
     return dropped, {

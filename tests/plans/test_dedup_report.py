@@ -65,10 +65,22 @@ def test_a_keeper_far_from_the_median_length_of_its_cluster_is_told(tmp_path):
     build, pairs = built(tmp_path / "root", sources, jaccard_threshold=0.75)
     found = audit_dedup.keeper_lengths(build, pairs)
     assert not found.passed
-    assert found.words.startswith("1 of 1 keepers with duplicates differ in length")
+    assert found.words.startswith("1 of 1 keeper that something was dropped onto differs in length")
     assert "such as scrapes:0;" in found.words
     looser = built(tmp_path / "looser", sources, jaccard_threshold=0.75, max_keeper_length_ratio=0.4)
     assert audit_dedup.keeper_lengths(*looser).passed
+
+
+def test_a_keeper_that_replaces_nothing_is_no_alarm(tmp_path):
+    """The longest of a chain stays, too far from the first keeper to be dropped; nothing is dropped onto it."""
+    page = [f"word{n}" for n in range(100)]
+    longer = [*page, *(f"more{n}" for n in range(20))]
+    longest = [*longer, *(f"most{n}" for n in range(24))]
+    sources = [source("a", " ".join(page), rank=1), source("b", " ".join(longer), " ".join(longest), rank=20)]
+    build, pairs = built(tmp_path / "root", sources, jaccard_threshold=0.75)
+    assert dedup_report.cluster_sizes(build, pairs).tolist() == [3]
+    found = dedup_report.keeper_lengths(build, pairs)
+    assert (found.keepers, found.num_unlike) == (1, 0)
 
 
 def test_without_duplicates_nothing_is_unlike(tmp_path):

@@ -4,6 +4,8 @@ import re
 from html import unescape
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpus_assets.plans import dedup_sample, dedup_sample_page
 from corpus_assets.plans.published_version import open_published
@@ -40,6 +42,7 @@ def test_a_quarter_is_drawn_for_length_and_the_rest_from_all_alike(version):
     assert {pair.keeper.id for pair in drawn.pairs if pair.length_alarm} == {"scrapes:0"}
     assert len({pair.dropped.id for pair in drawn.pairs}) == len(drawn.pairs)
     assert all(pair.length_alarm for pair in drawn.pairs if pair.drawn == LENGTH)
+    assert len(drawn.pairs) == 8
     everything = dedup_sample.draw(version, 100, seed=1)
     assert len(everything.pairs) == 22
     assert {pair.drawn for pair in everything.pairs} == {RANDOM}
@@ -48,6 +51,21 @@ def test_a_quarter_is_drawn_for_length_and_the_rest_from_all_alike(version):
 def test_a_seed_draws_the_same_pairs_and_another_one_others(version):
     first, again, other = ([p.dropped.id for p in dedup_sample.draw(version, 5, seed).pairs] for seed in (1, 1, 2))
     assert first == again != other
+
+
+@given(st.integers(0, 30), st.sets(st.integers(0, 29)), st.integers(1, 40))
+def test_as_many_pairs_as_there_are_up_to_n_are_drawn_and_the_random_ones_are_the_first_of_all(total, alarmed, n):
+    ids = [f"web:{k}" for k in range(total)]
+    for_length = [one for k, one in enumerate(ids) if k in alarmed]
+    drawn = dedup_sample._both_ways(for_length[:n], ids[:n], n)
+    fair = [one for one, how in drawn.items() if how == RANDOM]
+    assert len(drawn) == min(n, total)
+    assert fair == ids[: len(fair)]
+    assert len(fair) >= min(n - n // dedup_sample.LENGTH_SHARE, total)
+    beside = [one for one, how in drawn.items() if how == LENGTH]
+    assert beside == [one for one in for_length if one not in fair][: len(beside)]
+    left = len([one for one in for_length if one not in [*fair, *beside]])
+    assert not left or len(beside) >= min(n // dedup_sample.LENGTH_SHARE, total - len(fair))
 
 
 def test_what_put_the_keeper_first_is_said(version):
