@@ -20,6 +20,7 @@ from corpus_assets.plans.work import Output
 from formats.errors import CorpusError
 from formats.layout import Layout
 from formats.naming import PairKey, TokensKey, VersionKey
+from resources.engines import spark_session
 from resources.engines.pool import portable
 from resources.engines.spark import SparkEngine
 
@@ -89,11 +90,15 @@ STAGES: dict[str, Callable[[Build, str], list[Output]]] = {
 def run(pipes: PipesContext, root: str, stage: str, partition: str) -> None:
     """Make the stage's outputs on the context of spark-submit; tell their digests, or what was raised."""
     layout = Layout(Path(root))
-    engine = SparkEngine(address="submitted", scratch=layout.corpus / "work" / "scratch", **pipes.extras["engine"])
+    engine = SparkEngine(
+        address=spark_session.SUBMITTED, scratch=layout.corpus / "work" / "scratch", **pipes.extras["engine"]
+    )
     try:
-        for made in STAGES[stage](Build(layout, engine), partition):
+        outputs = STAGES[stage](Build(layout, engine), partition)
+        for made in outputs:
             stored = made.open()
             pipes.log.info(f"{made.identity.stage}: {stored.rows} rows in {len(stored.shards)} shards, {stored.digest}")
+        pipes.report_custom_message({"made": len(outputs)})
     except CorpusError as error:  # raised again by the asset, as it was
         pipes.report_custom_message({"raised": b64encode(pickle.dumps(portable(error))).decode()})
         raise

@@ -14,7 +14,7 @@ import dagster as dg
 from formats.errors import ConfigError
 from formats.layout import Layout
 from resources import progress
-from resources.engines import spark_session
+from resources.engines import spark_address, spark_session
 from resources.engines.contract import Engine
 from resources.engines.local import LocalEngine
 from resources.engines.spark import SparkEngine
@@ -37,6 +37,16 @@ def _default_workers() -> int:
     if not value.isdecimal():
         raise ConfigError(f"CORPUS_WORKERS is {value!r}; expected a whole number of workers")
     return int(value)
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command line. Raises ConfigError where quotes do not close."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(
+            f"engine spark_submit (CORPUS_SPARK_SUBMIT): {command!r} is no command line ({error}); mend its quotes"
+        ) from None
 
 
 class EngineResource(dg.ConfigurableResource):
@@ -70,9 +80,11 @@ class EngineResource(dg.ConfigurableResource):
         memory_bytes = parse_bytes(self.memory or os.environ.get("CORPUS_MEMORY", "1GiB"))
         shards_done = partial(progress.tell, "shards")
         address = self._set(self.spark, "CORPUS_SPARK")
-        command = shlex.split(self._set(self.spark_submit, "CORPUS_SPARK_SUBMIT"))
+        command = _words(self._set(self.spark_submit, "CORPUS_SPARK_SUBMIT"))
         if address and command:
-            raise ConfigError("engine: both spark and spark_submit are set; expected one of them")
+            raise ConfigError(
+                "engine: both spark (CORPUS_SPARK) and spark_submit (CORPUS_SPARK_SUBMIT) are set; unset one of them"
+            )
         of_spark: dict[str, Any] = {
             "conf": self.spark_conf,
             "sort_tasks": 4 * self.num_workers if self.sort_tasks is None else self.sort_tasks,
@@ -82,6 +94,7 @@ class EngineResource(dg.ConfigurableResource):
             return SparkEngine(
                 address=address, scratch=scratch, memory_bytes=memory_bytes, progress=shards_done, **of_spark
             )
+        spark_address.check_command(command, "engine spark_submit (CORPUS_SPARK_SUBMIT)")
         if command and context is not None:
             from resources import submitted  # only here: it is needed seldom
 

@@ -24,7 +24,8 @@ JOB = "corpus_assets.stage_job"
 
 def run(context: dg.AssetExecutionContext, command: Sequence[str], layout: Layout, engine: dict[str, Any]) -> None:
     """Run the stage of `context` as `command` (spark-submit and its options) says. Raises what the stage raised, as
-    raised; ConfigError where there is no such command; TransientError where the job died without a word.
+    raised; ConfigError where the command cannot be run, or ran something else; TransientError where the job died
+    without a word.
     """
     found = find_spec(JOB)
     assert found is not None
@@ -42,14 +43,21 @@ def run(context: dg.AssetExecutionContext, command: Sequence[str], layout: Layou
             ended = subprocess.run([*command, found.origin, *stage], env=environment, check=False)
         except OSError as error:
             raise ConfigError(
-                f"engine: {command[0]} cannot be run ({error.strerror}); install the extra `spark`, or name "
-                f"spark-submit by its path"
+                f"engine spark_submit (CORPUS_SPARK_SUBMIT): {command[0]} cannot be run ({error.strerror}); install "
+                f"the extra `spark`, or name spark-submit by its path"
             ) from error
+    told: dict[str, Any] = {}
     for message in session.get_custom_messages():
-        if "raised" in message:
-            raise pickle.loads(b64decode(message["raised"]))
+        told |= message
+    if "raised" in told:
+        raise pickle.loads(b64decode(told["raised"]))
     if ended.returncode:
         raise TransientError(
             f"{' '.join(command)}: the job of {stage[1]} ended with {ended.returncode}; what it said stands in this "
             f"run's output; what it finished is kept: run again"
+        )
+    if "made" not in told:
+        raise ConfigError(
+            f"engine spark_submit (CORPUS_SPARK_SUBMIT): {' '.join(command)} ended well and did not run the job of "
+            f"{stage[1]}; expected spark-submit with its options, in client mode"
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formats.dataset import Dataset, Shard
-from formats.errors import ConfigError, NotConvergedError, TransientError
+from formats.errors import ConfigError, CorpusError, NotConvergedError, TransientError
 from resources.engines import spark_rows, spark_session, spark_tasks, tasks
 from resources.engines.contract import Dest, Task
 from resources.engines.pool import Progress
@@ -52,7 +52,7 @@ class SparkEngine:
             return spark_session.session(
                 self.address, heap_bytes=self.memory_bytes, scratch=self.scratch, conf=self.conf
             )
-        except ConfigError:
+        except CorpusError:
             raise
         except Exception as error:
             raise _as_raised(error) from error

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formats.errors import ConfigError
+from resources.engines import spark_address
 from resources.engines.scratch import spill_folder
 from resources.engines.tasks import BATCH_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SUBMITTED = "submitted"
+"""The address of the context that spark-submit has made for this process."""
 PINNED = {
     # Else Spark may join partitions after the sort was planned.
     "spark.sql.adaptive.enabled": "false",
@@ -54,7 +57,9 @@ def missing(*, java: bool = True) -> str | None:
 
 
 def check(address: str, conf: Mapping[str, str]) -> None:
-    """Raise ConfigError for settings that the engine cannot work with, and for what this machine lacks."""
+    """Raise ConfigError for an address or a setting that the engine cannot take, and for what this machine lacks."""
+    if address != SUBMITTED:
+        spark_address.check(address, "engine spark (CORPUS_SPARK)")
     for name, value in PINNED.items():
         if conf.get(name, value) != value:
             raise ConfigError(f"Spark setting {name} is {conf[name]!r}; the engine needs {value!r}: leave it out")
@@ -64,11 +69,13 @@ def check(address: str, conf: Mapping[str, str]) -> None:
 
 def session(address: str, *, heap_bytes: int, scratch: Path, conf: Mapping[str, str]) -> "SparkSession":
     """A session of its own at `address`: a master (local[2], local-cluster[…], spark://…, yarn, k8s://…), a Connect
-    address (sc://…), or `submitted` for the context that spark-submit has made for this process.
+    address (sc://…), or SUBMITTED.
 
-    `heap_bytes` and `scratch` are for masters on this machine. Raises ConfigError for what is missing or refused.
+    `heap_bytes` and `scratch` are for masters on this machine. Raises ConfigError for what is missing or refused,
+    TransientError where nobody answers.
     """
     check(address, conf)
+    spark_address.reach(address)
     made = _connect(address, conf) if address.startswith("sc://") else _classic(address, heap_bytes, scratch, conf)
     _set(made, PINNED)
     return made
@@ -87,7 +94,7 @@ def _classic(address: str, heap_bytes: int, scratch: Path, conf: Mapping[str, st
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("corpus-assets")
-    if address != "submitted":
+    if address != SUBMITTED:
         running = SparkContext._active_spark_context
         if running is not None and running.master != address:
             raise ConfigError(
@@ -99,7 +106,7 @@ def _classic(address: str, heap_bytes: int, scratch: Path, conf: Mapping[str, st
             builder = builder.config(name, value)
         builder = builder.master(address)
     made = builder.getOrCreate().newSession()
-    if address == "submitted":
+    if address == SUBMITTED:
         _set(made, conf)
     return made
 

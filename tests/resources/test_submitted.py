@@ -34,6 +34,13 @@ def test_a_job_that_dies_without_a_word_may_be_run_again(tmp_path):
         materialize(Layout(tmp_path), shutil.which("false") or "false")
 
 
+def test_a_command_that_is_no_spark_submit_makes_nothing_in_silence(tmp_path):
+    with pytest.raises(
+        ConfigError, match=r"true ended well and did not run the job of dedup_clusters; expected spark-"
+    ):
+        materialize(Layout(tmp_path), shutil.which("true") or "true")
+
+
 def test_a_command_that_is_not_there_is_told(tmp_path):
     with pytest.raises(ConfigError, match="nowhere-submit cannot be run"):
         materialize(Layout(tmp_path), str(tmp_path / "nowhere-submit"))
