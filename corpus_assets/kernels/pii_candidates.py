@@ -34,7 +34,23 @@ class Needs(IntFlag):
     """`-----B`"""
 
 
-SECRET_ENDINGS = ("ord", "swd", "pwd", "ase", "ret", "key", "ken", "_id", "-id", "yid", "ial", "als")
+SECRET_ENDINGS = (
+    "ord",
+    "swd",
+    "pwd",
+    "ase",
+    "ret",
+    "key",
+    "ken",
+    "_id",
+    "-id",
+    "yid",
+    "ial",
+    "als",
+    "lue",
+    "ues",
+    "eys",
+)
 """The last three characters of every name in stages/pii_patterns.py."""
 MIN_DIGITS, MAX_GAP_BYTES = 7, 9
 _SCHEME, _EMAIL, _IPV6, _IPV4, _DIGITS, _WIDE, _NAMED, _BEGIN = (int(need) for need in Needs)

@@ -75,15 +75,17 @@ _TOKENS = (
     r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",  # JSON Web Token
 )
 _SECRET_NAMES = (
-    r"passw(?:or)?d|passphrase|passwd|pwd|secret|secret[_-]?key|token|api[_-]?key|access[_-]?key(?:[_-]?id)?"
+    r"passw(?:or)?d|passphrase|passwd|pwd|secret|secret[_-]?(?:key|value)s?|token|api[_-]?key|access[_-]?key(?:[_-]?id)?"
     r"|auth[_-]?key|private[_-]?key|encryption[_-]?key|client[_-]?secret|credentials?"
 )
+_WEAK_NAMES = r"\bkey"
+"""Only where the value could be nothing but a key."""
 
 PATTERNS = (
     Pattern("private_key", r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", Needs.BEGIN),
     Pattern("url_password", r"://[^\s/:@\"'<>]{0,128}:[^\s/@\"'<>]{1,256}@", Needs.SCHEME),
     Pattern("token", "|".join(_TOKENS)),
-    Pattern("named_secret", rf"(?i)(?:{_SECRET_NAMES})[0-9]?[\"']?[ \t]{{0,4}}(?:=|:)", Needs.NAMED),
+    Pattern("named_secret", rf"(?i)(?:{_SECRET_NAMES}|{_WEAK_NAMES})[0-9]?[\"']?[ \t]{{0,4}}(?:=|:)", Needs.NAMED),
     Pattern("email", rf"{_NAME}@{_LABEL}(?:\.{_LABEL})+", Needs.EMAIL),
     Pattern("ipv6", r"[0-9A-Fa-f]{1,4}:(?:[0-9A-Fa-f]{1,4}:|:)[0-9A-Fa-f:.]*", Needs.IPV6),
     Pattern("ipv4", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}", Needs.IPV4),

@@ -20,9 +20,13 @@ Validator = Callable[[bytes, int, int, PiiRules], list[Hit]]
 MAX_PEM_BYTES = 16_384
 MIN_QUOTED_MILLIBITS, MIN_BARE_MILLIBITS = 2_500, 3_000
 _PEM_END = b"-----END "
-_QUOTED = compiled(r"[ \t]{0,4}>?[ \t]{0,4}(?:[rbfu]?\"[^\"\\\s<>]{8,256}\"|[rbfu]?'[^'\\\s<>]{8,256}')")
-_BARE = compiled(r"[ \t]{0,4}[A-Za-z0-9+/=_.!#$%^&*~@-]{8,256}(?:[\s,;]|\z)")
+_TAG = r"[ \t]{0,4}(?:>|!!binary)?[ \t]{0,4}"  # an arrow of PHP or Ruby, a tag of YAML
+_QUOTED = compiled(_TAG + r"(?:[rbfu]?\"[^\"\\\s<>]{8,256}\"|[rbfu]?'[^'\\\s<>]{8,256}')")
+_BARE = compiled(_TAG + r"[A-Za-z0-9+/=_.!#$%^&*~@-]{8,256}(?:[\s,;]|\z)")
 _NO_SECRET_NAME = compiled(r"(?i)(?:hash|hashed|digest|public|csrf|next|page|pad|unk|bos|eos|sep|mask|cls)[_-]?\z")
+_WEAK_NAME = compiled(r"(?i)(?:\A|[^A-Za-z0-9_-])key[0-9]?[\"']?[ \t]{0,4}[=:]\z")
+MIN_STRONG_BYTES, MIN_STRONG_MILLIBITS = 24, 4_000
+"""What can be nothing but a key, whatever its name: so long, so random, with letters of both cases and digits."""
 _PLACEHOLDER = compiled(
     r"(?i)example|sample|dummy|change|placeholder|your|xxx|\*\*\*|\.\.\.|\$\{|\{\{|%\(|test|foo|secret|passw|token|none|null"
     r"|true|false|insert|redacted|1234|abcd|https?:|localhost|user|admin|hidden|\(|\)"
@@ -69,6 +73,7 @@ def named_secret(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hi
     """The value in `password = "…"`: random enough, no placeholder, no name of something else."""
     if _NO_SECRET_NAME.search(text[max(0, start - 12) : start]):
         return []
+    is_weak = bool(_WEAK_NAME.search(text[max(0, start - 1) : end]))
     for form, least in ((_QUOTED, MIN_QUOTED_MILLIBITS), (_BARE, MIN_BARE_MILLIBITS)):
         match = form.match(text, end, end + 300)
         if not match:
@@ -79,13 +84,23 @@ def named_secret(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hi
             quote = piece[-1:]
             at, stop = at + piece.index(quote) + 1, stop - 1
         else:
-            at += len(piece) - len(piece.lstrip(b" \t"))
-            stop = at + len(piece.strip(b" \t\r\n\f\v,;"))
+            stop = at + len(piece.rstrip(b" \t\r\n\f\v,;"))
+            at += max(piece.rfind(b" ", 0, stop - at), piece.rfind(b"\t", 0, stop - at)) + 1
+            at += text.startswith(b"!!binary", at) * len(b"!!binary") + text.startswith(b">", at)
         value = text[at:stop]
         if _PLACEHOLDER.search(value) or _IDENTIFIER.fullmatch(value) or entropy_millibits(value) < least:
             return []
+        if is_weak and not _is_strong(value):
+            return []
         return [("key", at, stop)]
     return []
+
+
+def _is_strong(value: bytes) -> bool:
+    kinds = (b"0123456789", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz")
+    alone = not _has(value, b" ./\\:#@%-_")  # no path, sentence, colour or name
+    long = len(value) >= MIN_STRONG_BYTES and entropy_millibits(value) >= MIN_STRONG_MILLIBITS
+    return alone and long and all(_has(value, kind) for kind in kinds)
 
 
 def entropy_millibits(value: bytes) -> int:

@@ -57,6 +57,7 @@ def test_every_secret_s_name_has_one_of_the_endings():
         "password", "passwd", "passphrase", "pwd", "secret", "secretkey", "secret-key", "token", "apikey", "api_key",
         "accesskey", "access_key", "access_key_id", "accesskeyid", "access-key-id", "auth_key", "private_key",
         "encryption_key", "client_secret", "credential", "credentials",
+        "secret_value", "secretvalues", "secret_keys",
     ]  # fmt: skip
     pattern = compiled(f"^(?:{names})$")
     for name in spelt:

@@ -66,6 +66,10 @@ def test_personal_data_is_replaced_by_its_kind_whatever_stands_around(kind, valu
     ('db_password = "hU7#kw92Lq"', 'db_password = "<KEY>"'),
     ("API_KEY: 9f8Qz71LmPw2Xc44", "API_KEY: <KEY>"),
     ("'client_secret' => 'w8Rt55zQ1mNb'", "'client_secret' => '<KEY>'"),
+    ("APP_SECRET_VALUES = '9f8e1a7b2c6d3e5f', 'b7'", "APP_SECRET_VALUES = '<KEY>', 'b7'"),
+    ("db_secret: !!binary aFU3I2t3OTJMcQ==", "db_secret: !!binary <KEY>"),
+    ('key="ToCxnx5Se4e2PtoZxEhW7lUJcOX15c54"', 'key="<KEY>"'),
+    ("'key' => 'ToCxnx5Se4e2PtoZxEhW7lUJcOX15c54'", "'key' => '<KEY>'"),
     ("Phone: 5551234567", "Phone: <PHONE>"),
     ("tel=0123456789", "tel=<PHONE>"),
     ("Fax 467 3395", "Fax <PHONE>"),
@@ -113,7 +117,9 @@ STAYS = [
     # not keys
     'password = "changeme1"', "password = get_password(user)", 'token: "access_token"', "https://user:{password}@host.org",
     "sk-folding-cube-sk-cube1", 'secret_hash = "9f8Qz71LmPw2Xc44"', 'hashed_secret: "9f8Qz71LmPw2Xc44"',
-    "passwords are: many",
+    "passwords are: many", 'key = "short7Ag"', 'key: "aLongNameOfSomethingInCamelCase2"',
+    "monkey=hU7kw92LqhU7kw92LqhU7kw9X2",
+    'key = "9f8e1a7b2c6d3e5f9f8e1a7b2c6d3e5f"', "key: /Users/Ann/Documents/2024/Report17.pdf",
 ]  # fmt: skip
 
 
