@@ -13,7 +13,7 @@ from formats.replay import replay
 from formats.run_record import RunRecord
 from formats.snapshot import manifest, token_shard
 from tests import faults
-from tests.formats.loader.made_training import loader, made
+from tests.formats.loader.made_training import expected_batches, loader, made
 from tests.formats.made_runs import train
 from tests.formats.snapshot.made_snapshots import SEQ_LEN, make_snapshot
 
@@ -63,6 +63,28 @@ def test_a_bare_state_is_replayed_for_the_ranks_that_are_named(trained, world):
         assert same_as_served(replayed, batch.positions, batch.tokens)
     with pytest.raises(OrderError, match="how many ranks"):
         replay(snapshot, bare, 11, 0)
+
+
+def test_ranks_of_a_large_run_are_served_and_replayed_what_the_order_says_through_changes_of_their_number(trained):
+    """Some ranks of 896 and 1,024 serve a step, others go on from their state; the other ranks follow by arithmetic."""
+    root, snapshot, _ = trained
+    size, saved, record = 7 * 1024, None, None  # also 8 * 896
+    served = {}
+    for step, world in enumerate((896, 1024, 7, 896, 8, 1024)):
+        for rank in (0, world // 2, world - 1):
+            with loader(root, snapshot, rank, world, batches=size) as one:
+                if saved is not None:
+                    one.load_state_dict(saved)
+                begun = one.run_record(record)
+                served[step, rank] = next(one)
+                state = one.state_dict()
+        saved, record = json.loads(json.dumps(state)), begun.at(state)
+    with loader(root, snapshot, batches=size) as one:
+        expected = expected_batches(snapshot, one.order, one.steps, len(record.ranks))
+    for (step, rank), batch in served.items():
+        world = record.ranks_at(step).dp_world
+        assert np.array_equal(batch.tokens, expected[step][rank::world])
+        assert same_as_served(replay(snapshot, record, step, rank, tokens=True), batch.positions, batch.tokens)
 
 
 def test_documents_are_those_of_the_shard_at_that_row(trained):
