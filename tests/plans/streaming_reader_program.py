@@ -7,6 +7,7 @@ nothing here asks for; classes of their names stand in.
 
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import json
 import os
 import sys
@@ -43,11 +44,10 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def main():
     sys.path.append(os.environ.get("MOSAICML_STREAMING", ""))
     sys.meta_path.insert(0, StandIns())
-    try:
-        import streaming
-    except ImportError as error:
-        print(error, file=sys.stderr)
+    if importlib.util.find_spec("streaming") is None:
         sys.exit(NOT_INSTALLED)
+    import streaming
+
     for folder, answer in json.load(sys.stdin).items():
         found = [
             np.stack([theirs[i]["tokens"] for i in range(len(theirs))])
