@@ -17,16 +17,20 @@ from corpus_assets import (
     scrubbed_docs,
     shards,
     snapshot,
+    stored_snapshot,
+    stored_version,
     token_shards,
 )
 from corpus_assets.checks import dedup as dedup_checks
 from corpus_assets.checks import ledger as ledger_checks
 from corpus_assets.checks import published as published_checks
 from corpus_assets.checks import sources as source_checks
+from corpus_assets.checks import stored as stored_checks
 from corpus_assets.checks import tokens as token_checks
 from resources.engine import EngineResource
 from resources.fetcher import FetcherResource
 from resources.mail import Mail
+from resources.remote_store import RemoteStore
 from resources.slack import Slack
 from resources.store import Store
 from resources.webhook import Webhook
@@ -47,6 +51,10 @@ ASSETS = [
     snapshot,
 ]
 CHECKS = [ledger_checks, source_checks, dedup_checks, published_checks, token_checks]
+REMOTE = RemoteStore.of_environment()
+if REMOTE.url:  # without a store there is nothing that these could ever hold
+    ASSETS += [stored_version, stored_snapshot]
+    CHECKS += [stored_checks]
 
 defs = dg.Definitions(
     assets=dg.load_assets_from_modules(ASSETS),
@@ -60,6 +68,7 @@ defs = dg.Definitions(
     resources={
         "store": Store.of_environment(),
         "engine": EngineResource(),
+        "remote_store": REMOTE,
         "fetcher": FetcherResource(),
         "webhook": Webhook.of_environment(),
         "slack": Slack.of_environment(),

@@ -23,6 +23,7 @@ from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from resources.engines.contract import Engine
 from resources.progress import heard_by
+from resources.remote.address import VARIABLE as STORE_VARIABLE
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -100,7 +101,7 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
         from corpus_assets.commands.unchanged import Unchanged
 
         unchanged = Unchanged(Build(layout, engine), version, builder.instance, checks)
-        failed = run_layers(version, builder, unchanged)
+        failed = run_layers(version, builder, unchanged) or store_too(builder, str(key), "stored_version")
     if failed:
         stopped = f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again"
         print(stopped, file=sys.stderr)
@@ -123,7 +124,7 @@ def opened(layout: Layout, *, verbose: bool) -> Iterator[tuple["Builder", list["
     environment.prepare(layout)
     warnings.filterwarnings("ignore", message=".*is currently in (beta|preview).*")
 
-    from corpus_assets.commands import dead_runs, history
+    from corpus_assets.commands import dead_runs, history, pools
     from corpus_assets.definitions import defs
 
     with (
@@ -136,7 +137,9 @@ def opened(layout: Layout, *, verbose: bool) -> Iterator[tuple["Builder", list["
             said = words.counted(buried, "run")
             print(f"marked as failed: {said} of killed processes; their finished parts are used")
         checks = sorted(defs.resolve_asset_graph().asset_check_keys)
-        yield Builder(defs.resolve_implicit_global_asset_job_def(), instance, tags, verbose), checks
+        job = defs.resolve_implicit_global_asset_job_def()
+        pools.make(instance, job)
+        yield Builder(job, instance, tags, verbose), checks
 
 
 def run_layers(version: Version, builder: "Builder", unchanged: "Unchanged") -> list[str]:
@@ -150,6 +153,14 @@ def run_layers(version: Version, builder: "Builder", unchanged: "Unchanged") -> 
         if failed := run_layer(builder, unchanged, partitions, assets):
             return failed
     return []
+
+
+def store_too(builder: "Builder", partition: str, asset: str) -> list[str]:
+    """Where a store is named, let it have what was published; the partition where that failed."""
+    if not os.environ.get(STORE_VARIABLE):
+        return []
+    print(f"store: {asset}")
+    return [] if builder.materialize(partition, (asset,)) else [partition]
 
 
 def layers_of(layout: Layout, version: Version) -> Sequence[tuple[str, tuple[str, ...]]]:

@@ -1,10 +1,12 @@
 """Runs whose process is gone: they would hold their pool slots for ever, and a rerun would wait for them.
 
 Each building process holds a lock on a file of its own and names it in the tags of its runs. A run whose lock nobody
-holds any more has died; locks, unlike process ids, are never taken over by a stranger.
+holds any more has died; locks, unlike process ids, are never taken over by a stranger. A history that machines or roots
+share (PostgreSQL) has runs of processes whose locks cannot be asked here: these are left alone.
 """
 
 import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +16,7 @@ import dagster as dg
 from formats import durable
 from formats.layout import Layout
 
-TAG = "corpus/process"
+TAG, PLACE_TAG = "corpus/process", "corpus/place"
 _UNFINISHED = [
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
@@ -27,6 +29,11 @@ def _lock(layout: Layout, token: str) -> Path:
     return layout.work("locks", f"process-{token}")
 
 
+def _place(layout: Layout) -> str:
+    """Where locks can be asked: this machine and root."""
+    return f"{socket.gethostname()}:{layout.root}"
+
+
 @contextmanager
 def this_process(layout: Layout) -> Iterator[dict[str, str]]:
     """The tags of this process's runs, while it lives."""
@@ -34,7 +41,7 @@ def this_process(layout: Layout) -> Iterator[dict[str, str]]:
     lock = _lock(layout, token)
     with durable.one_at_a_time(lock):
         try:
-            yield {TAG: token}
+            yield {TAG: token, PLACE_TAG: _place(layout)}
         finally:
             with suppress(OSError):  # what went wrong before is the error to see; `bury` removes the lock
                 lock.unlink()
@@ -47,6 +54,8 @@ def bury(layout: Layout, instance: dg.DagsterInstance) -> int:
         token = run.tags.get(TAG)
         if token is None:
             continue  # the daemon's own: its run monitoring sees to it
+        if run.tags.get(PLACE_TAG, _place(layout)) != _place(layout):
+            continue
         lock = _lock(layout, token)
         if durable.is_held(lock):
             continue

@@ -14,6 +14,7 @@ from corpus_assets.commands.build import (
     open_engine,
     opened,
     run_layer,
+    store_too,
     take_machine_options,
 )
 from corpus_assets.plans import yanking
@@ -73,7 +74,7 @@ def tokenize(layout: Layout, key: TokensKey, *, verbose: bool = False) -> int:
         if not unchanged.observed():
             builder.observe("token_config")
         print(f"tokens: {', '.join(ASSETS)}")
-        if run_layer(builder, unchanged, [str(key)], ASSETS):
+        if run_layer(builder, unchanged, [str(key)], ASSETS) or store_too(builder, str(key), "stored_snapshot"):
             print(f"{key} stopped; mend what is named above and run again", file=sys.stderr)
             return 1
     made = last_snapshot(layout, key)

@@ -24,11 +24,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Pushed:
-    """What a push did: files put, their bytes, and files that were there. `kept_evidence`: the evidence there is that
-    of its publication, and not the one here, which was made again since.
+    """What a push did: files put, their bytes, and files that were there; `sha256` is the manifest's. `kept_evidence`:
+    the evidence there is that of its publication, and not the one here, which was made again since.
     """
 
     of: str
+    sha256: str
     put: int
     num_bytes: int
     found: int
@@ -45,17 +46,22 @@ def push(
     there that is not what the manifest says; ConfigError for what is not published here, and where the store does not
     hold conditions.
     """
-    snapshot = is_meant(name)
-    if snapshot:
-        publication = of_snapshot(layout.root, id_of(layout, name))
-    else:
-        hold_complete(layout, VersionKey.parse(name))
-        publication = of_version(layout, VersionKey.parse(name))
+    publication = publication_of(layout, name)
     done = _Push(store, layout, publication, replace_unfinished, say).all()
-    if snapshot and "." in name:
+    if is_meant(name) and "." in name:
         _point(store, layout, TokensKey.parse(name), publication)
     _mark(store, layout, publication, name)
     return done
+
+
+def publication_of(layout: Layout, name: str) -> Publication:
+    """What a version, a snapshot's id or a token set names here. Raises ConfigError for what is not published, or not
+    complete; CorruptDataError for small files that do not agree.
+    """
+    if is_meant(name):
+        return of_snapshot(layout.root, id_of(layout, name))
+    hold_complete(layout, VersionKey.parse(name))
+    return of_version(layout, VersionKey.parse(name))
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class _Push:
             put += [last] if self._have(last, published) else []
         num_bytes = sum((self.layout.root / file.name).stat().st_size for file in put)
         found = len(files) + 1 + (claim is not None) - len(put)
-        return Pushed(self.publication.of, len(put), num_bytes, found, kept)
+        return Pushed(self.publication.of, last.sha256, len(put), num_bytes, found, kept)
 
     def _other_evidence(self) -> bool:
         if not self.publication.evidence:

@@ -45,7 +45,9 @@ def _forget_the_graph() -> None:
 def loaded(layout: Layout, **environment: str) -> Iterator[dg.Definitions]:
     """The definitions for `layout`, as a code location that starts now would load them."""
     settings = {"CORPUS_ROOT": str(layout.root), "CORPUS_CACHE": "", "CORPUS_WORKERS": "1"}
-    nobody = dict.fromkeys(("CORPUS_WEBHOOK", "CORPUS_SLACK_WEBHOOK", "CORPUS_SMTP", "CORPUS_UI_URL"), "")
+    nobody = dict.fromkeys(
+        ("CORPUS_WEBHOOK", "CORPUS_SLACK_WEBHOOK", "CORPUS_SMTP", "CORPUS_UI_URL", "CORPUS_STORE"), ""
+    )
     with mock.patch.dict(os.environ, {**nobody, **settings, **environment}):
         _forget_the_graph()
         try:

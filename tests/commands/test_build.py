@@ -70,6 +70,22 @@ def test_the_runs_of_a_killed_process_are_marked_and_those_of_a_living_one_are_l
             process.communicate()
 
 
+def test_runs_of_another_machine_or_root_in_a_shared_history_are_left_alone(tmp_path):
+    layout, other = Layout(tmp_path / "here"), Layout(tmp_path / "there")
+    with dg.DagsterInstance.ephemeral() as instance, dead_runs.this_process(other) as tags:
+        run = started_run(instance, tags[dead_runs.TAG])
+        instance.add_run_tags(run, tags)
+        assert dead_runs.bury(layout, instance) == 0
+        instance.add_run_tags(run, {dead_runs.PLACE_TAG: f"elsewhere:{layout.root}"})
+        assert dead_runs.bury(layout, instance) == 0
+        assert instance.get_run_by_id(run).status == dg.DagsterRunStatus.STARTED
+    with dg.DagsterInstance.ephemeral() as instance:
+        with dead_runs.this_process(layout) as tags:
+            run = started_run(instance, tags[dead_runs.TAG])
+            instance.add_run_tags(run, tags)
+        assert dead_runs.bury(layout, instance) == 1
+
+
 def test_a_process_that_ends_well_leaves_no_lock(tmp_path):
     layout = Layout(tmp_path)
     with dead_runs.this_process(layout):
