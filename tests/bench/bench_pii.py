@@ -1,0 +1,232 @@
+"""Personal data beside datatrove's formatter, presidio's pattern recognizers and detect-secrets, on the same texts.
+
+A hit is right where it has the kind of a labelled span, and half of both together in common. What replaces nothing of a
+kind has no row for it. Alarms on code are an upper bound: addresses of authors are real.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from corpus_assets.plans.pictures import bars_in_order
+from corpus_assets.stages.pii_patterns import PiiRules
+from corpus_assets.stages.scrub_pii import find, scrub, scrub_bytes
+from tests.bench import report_tables
+from tests.bench.bench_text import REGIONS
+from tests.bench.documents import Corpus
+from tests.bench.labelled_pii import (
+    KINDS,
+    Span,
+    code_texts,
+    lookalikes,
+    presidio_texts,
+    rates,
+    scores,
+    secret_files,
+)
+from tests.bench.measure import Quality
+from tests.bench.report_tables import DOLMA, Table
+
+BENCH = "bench_pii"
+PROSE, CODE = PiiRules("public", REGIONS, False), PiiRules("public", REGIONS, True)
+ALL_IPS = PiiRules("all", REGIONS, False)
+OURS, OURS_ALL = "ours", "ours, private IPs too"
+OF_PEER = {
+    "datatrove_pii": {"email", "ip"},
+    "presidio": {"email", "phone", "card", "ip"},
+}
+CODE_BYTES = 1_000_000
+Tagger = Callable[[list[str]], tuple[list[list[Span]], float]]
+
+
+def ours(rules: PiiRules) -> Tagger:
+    def tag(texts: list[str]) -> tuple[list[list[Span]], float]:
+        column, data = pa.array(texts, pa.large_string()), [text.encode() for text in texts]
+        settings = {"ips": rules.ips, "phone_regions": rules.phone_regions, "code": rules.code}
+        found = [find(one, rules) for one in data]
+        start = time.process_time()
+        scrub(column, **settings)
+        seconds = time.process_time() - start
+        return [[_in_code_points(one, hit) for hit in hits] for one, hits in zip(data, found, strict=True)], seconds
+
+    return tag
+
+
+def _in_code_points(text: bytes, hit: tuple[str, int, int]) -> Span:
+    start = len(text[: hit[1]].decode())
+    return hit[0], start, start + len(text[hit[1] : hit[2]].decode())
+
+
+def peer(tool: str) -> Tagger:
+    def tag(texts: list[str]) -> tuple[list[list[Span]], float]:
+        found, seconds = report_tables.ask(tool, texts=texts)
+        return [[(kind, start, end) for kind, start, end in hits] for hits in found], seconds
+
+    return tag
+
+
+def taggers(rules: PiiRules = PROSE) -> dict[str, tuple[Tagger, set[str]]]:
+    """Name -> (what it does, the kinds it knows), ours first."""
+    found = {OURS: (ours(rules), {*KINDS.values(), "key"})}
+    return found | {tool: (peer(tool), kinds) for tool, kinds in OF_PEER.items() if report_tables.can(tool)}
+
+
+def labelled(data: Path) -> Table:
+    texts = presidio_texts(data)
+    column, truth = [text for text, _ in texts], [spans for _, spans in texts]
+    size = sum(len(text.encode()) for text in column) / 1e6
+    rows: list[list[object]] = []
+    behind: list[str] = []
+    best: dict[str, float] = {}
+    chosen = taggers()
+    chosen = {OURS: chosen[OURS], OURS_ALL: (ours(ALL_IPS), {"ip"}), **dict(list(chosen.items())[1:])}
+    pictured = []
+    for name, (tag, kinds) in chosen.items():
+        found, seconds = tag(column)
+        for kind, counts in scores(truth, found).items():
+            if kind not in kinds:
+                continue
+            precision, recall, f1 = rates(*counts)
+            rows.append([name, kind, precision, recall, f1, *counts, size / max(seconds, 1e-6)])
+            pictured.append((f"{kind}, {name}", round(1000 * f1)))
+            if name in (OURS, OURS_ALL):
+                best[kind] = max(best.get(kind, 0.0), f1)
+            elif f1 > best[kind]:
+                behind.append(f"{name} has F1 {f1:.3f} of {kind}, ours {best[kind]:.3f}")
+    rows.sort(key=lambda row: str(row[1]))
+    return Table(
+        "Personal data in labelled texts",
+        f"{len(texts):,} synthetic texts of Presidio Research; {DOLMA}",
+        ("tool", "kind", "precision", "recall", "F1", "right", "alarms", "missed", "MB a CPU s"),
+        rows,
+        behind,
+        (bars_in_order("F1 in thousandths, by kind and tool", sorted(pictured)),),
+    )
+
+
+def secrets(data: Path) -> Table:
+    """Lines with a finding in files with planted secrets."""
+    files, expected = secret_files(data)
+
+    def lines_of_ours(text: str) -> set[int]:
+        data = text.encode()
+        return {data[:start].count(b"\n") + 1 for kind, start, _ in find(data, CODE) if kind == "key"}
+
+    found: dict[str, dict[str, set[int]]] = {OURS: {name: lines_of_ours(text) for name, text in files.items()}}
+    if report_tables.can("detect_secrets"):
+        told, _ = report_tables.ask("detect_secrets", files=files)
+        found["detect_secrets"] = {name: set(lines) for name, lines in told.items()}
+    rows: list[list[object]] = []
+    for name in sorted(files):
+        rows.append([name, len(expected[name]), *_met(found, name, expected[name])])
+    total: list[object] = ["all", sum(map(len, expected.values()))]
+    for one in found.values():
+        met, more = ([_size(one, expected, name, inside) for name in files] for inside in (True, False))
+        total += [sum(met), sum(more)]
+    head = ["file", "lines told"]
+    for tool in found:
+        head += [f"{tool}: of these", f"{tool}: others"]
+    behind = []
+    if len(found) > 1 and int(str(total[4])) > int(str(total[2])):
+        behind.append(
+            "detect_secrets finds more of the lines told. They are what its own detectors of entropy and keywords "
+            "answered: digests of files and commits, words after `secret =`, strings such as 012345678a. None of those "
+            "is a key; a corpus must keep digests, and the next table has what such detectors cost on clean code"
+        )
+    return Table(
+        "Keys in files with planted secrets",
+        "Lines with a finding, against the baseline that the makers of detect-secrets keep of their test files.",
+        head,
+        [*rows, total],
+        behind,
+    )
+
+
+def _met(found: dict[str, dict[str, set[int]]], name: str, told: set[int]) -> Iterator[int]:
+    for lines in found.values():
+        yield len(lines[name] & told)
+        yield len(lines[name] - told)
+
+
+def _size(found: dict[str, set[int]], expected: dict[str, set[int]], name: str, inside: bool) -> int:
+    return len(found[name] & expected[name] if inside else found[name] - expected[name])
+
+
+def alarms_on_code(data: Path) -> Table:
+    texts, size = [], 0
+    every = code_texts(data)
+    for text in every[:: max(1, len(every) // 400)]:
+        if size < CODE_BYTES:
+            texts.append(text)
+            size += len(text.encode())
+    rows: list[list[object]] = []
+    for name, (tag, kinds) in taggers(CODE).items():
+        found, seconds = tag(texts)
+        counts = Counter(kind for hits in found for kind, _, _ in hits)
+        per_mb = [counts[kind] / size * 1e6 if kind in kinds else None for kind in (*KINDS.values(), "key")]
+        rows.append([name, *per_mb, size / 1e6 / max(seconds, 1e-6)])
+    if report_tables.can("detect_secrets"):
+        told, seconds = report_tables.ask("detect_secrets", files={f"{i}.txt": text for i, text in enumerate(texts)})
+        lines = sum(map(len, told.values())) / size * 1e6
+        rows.append(["detect_secrets", *[None] * len(KINDS), lines, size / 1e6 / max(seconds, 1e-6)])
+    return Table(
+        "Replacements in a MB of code",
+        f"{len(texts):,} files, {size / 1e6:.1f} MB, one in so many of all code sources; authors' addresses are real.",
+        ("tool", *KINDS.values(), "key", "MB a CPU s"),
+        rows,
+    )
+
+
+def false_alarms() -> Table:
+    """Lines that only look so: of a hundred, how many have an alarm."""
+    made = lookalikes()
+    rows: list[list[object]] = []
+    for name, (tag, _) in taggers(CODE).items():
+        row: list[object] = [name]
+        for lines in made.values():
+            found, _ = tag(lines)
+            row.append(100 * sum(bool(hits) for hits in found) / len(lines))
+        rows.append(row)
+    behind = [
+        f"{row[0]} alarms less often on {kind}"
+        for i, kind in enumerate(made, 1)
+        for row in rows[1:]
+        if float(str(row[i])) < float(str(rows[0][i]))
+    ]
+    return Table(
+        "Alarms on what only looks like personal data",
+        "Made lines of code and logs, 200 of each kind; alarms in a hundred lines.",
+        ("tool", *made),
+        rows,
+        behind,
+    )
+
+
+def twice(data: Path) -> tuple[int, int]:
+    """(texts, those that a second scrub changes)."""
+    texts = [text.encode() for text, _ in presidio_texts(data)]
+    changed = 0
+    for text in texts:
+        once, _ = scrub_bytes(text, PROSE)
+        changed += scrub_bytes(once, PROSE)[0] != once
+    return len(texts), changed
+
+
+def tables(corpus: Corpus) -> Iterator[Table]:
+    if corpus.folder is not None:
+        yield labelled(corpus.folder)
+        yield secrets(corpus.folder)
+        yield alarms_on_code(corpus.folder)
+    yield false_alarms()
+
+
+CASES: dict[str, object] = {}
+
+
+def quality(corpus: Corpus) -> Iterator[Quality]:
+    if corpus.folder is not None:
+        number, changed = twice(corpus.folder)
+        yield Quality(BENCH, "texts that a second scrub changes", changed, 0, is_cost=True, note=f"of {number}")
