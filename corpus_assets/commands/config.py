@@ -13,7 +13,7 @@ from corpus_assets.validation import corpus_config as validation
 from corpus_assets.validation import plain_yaml, spdx, yaml_edit
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import durable, ledger
-from formats.corpus_config import CorpusConfig
+from formats.corpus_config import CorpusConfig, NearRules
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -107,6 +107,15 @@ def _copied(args: argparse.Namespace, key: VersionKey) -> str:
     return text
 
 
+def _banding(config: CorpusConfig) -> Iterator[str]:
+    """What is to be said of bands that miss the threshold."""
+    if config.dedup.near != NearRules():
+        from corpus_assets.plans import banding  # kernels, which few configs need
+
+        if words := banding.advice(config.dedup.near):
+            yield words
+
+
 def _show(args: argparse.Namespace, key: VersionKey) -> int:
     path = args.layout.config(key)
     config = validation.load(path, key)
@@ -119,6 +128,7 @@ def _show(args: argparse.Namespace, key: VersionKey) -> int:
             "settings": config.as_json(),
             "from_file": [name for name in settings if name in document.lines],
             "thresholds": {profile: config.thresholds(profile) for profile in PROFILES},
+            "notes": list(_banding(config)),
         }
         print(json.dumps(shown, indent=2, ensure_ascii=False))
         return 0
@@ -126,6 +136,8 @@ def _show(args: argparse.Namespace, key: VersionKey) -> int:
     for name, value in settings.items():
         origin = f"line {document.lines[name]}" if name in document.lines else "default"
         print(f"{name:32} {json.dumps(value, ensure_ascii=False):48} {origin}")
+    for note in _banding(config):
+        print(f"note: {note}", file=sys.stderr)
     return 0
 
 
@@ -137,6 +149,7 @@ def _notes(config: CorpusConfig, layout: Layout) -> Iterator[str]:
             yield from check_row_for_version(rows[source], config)
         else:
             yield f"source {source} is not in the ledger; add it with `corpus ledger add {source} …`"
+    yield from _banding(config)
 
 
 def _items(text: str) -> list[str]:

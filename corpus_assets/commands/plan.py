@@ -5,9 +5,10 @@ import json
 import math
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpus_assets.plans.for_people import num_bytes, rounded
+from corpus_assets.plans.for_people import NONE, num_bytes, rounded
 from corpus_assets.plans.loader_rate import LoaderRate
 from formats.errors import ConfigError
 from formats.naming import VersionKey
@@ -88,19 +89,30 @@ def _print(version: str, plan: "Plan") -> None:
         f"{rounded(plan.num_docs)} documents like those of {version}: {num_bytes(int(plan.text_bytes))} of text, "
         f"some {rounded(int(plan.num_tokens))} tokens at {CHARS_PER_TOKEN:g} characters each\n"
     )
-    print(f"{'step':<32}{'CPU hours':>14}{'written':>14}   measured here")
-    for step in plan.steps:
-        speed = rates.megabytes_per_second.get(step.step)
-        beside = f"{speed:,.0f} MB a CPU second" if speed else _sizes(rates.measured)
-        print(f"{step.step:<32}{step.cpu_hours:>14,.2f}{num_bytes(int(step.written_bytes)):>14}   {beside}")
+    for row in _aligned([("step", "CPU hours", "written", "measured here"), *_rows(plan)]):
+        print(row)
+    sizes = ", ".join(f"{n:,} in {seconds:.1f} s" for n, seconds in rates.measured)
     print(
-        f"\n{plan.cpu_hours:,.1f} CPU hours; {plan.wall_hours:,.1f} hours at least on {plan.cores} cores. Fetching, "
-        "extraction, decontamination and tokens are not in it; sorts are extrapolated by n log n."
+        f"\n{plan.cpu_hours:,.1f} CPU hours; {plan.wall_hours:,.1f} hours at least on {plan.cores} cores. Fetching,\n"
+        f"extraction, decontamination and tokens are not in it. Sorts are extrapolated by\n"
+        f"n log n from what was measured here, in CPU seconds: {sizes}."
     )
 
 
-def _sizes(measured: tuple[tuple[int, float], ...]) -> str:
-    return ", ".join(f"{n:,} in {seconds:.1f} s" for n, seconds in measured)
+def _rows(plan: "Plan") -> Iterator[tuple[str, str, str, str]]:
+    for step in plan.steps:
+        speed = plan.rates.megabytes_per_second.get(step.step)
+        beside = f"{speed:,.0f} MB a CPU second" if speed else "sorts, see below"
+        written = num_bytes(int(step.written_bytes)) if step.written_bytes else NONE
+        yield step.step, f"{step.cpu_hours:,.2f}", written, beside
+
+
+def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> Iterator[str]:
+    """Columns as wide as what they hold; numbers to the right."""
+    first, *numbers, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for name, *middle, last in rows:
+        told = (f"{cell:>{wide}}" for cell, wide in zip(middle, numbers, strict=True))
+        yield "   ".join((f"{name:<{first}}", *told, last))
 
 
 def _say(words: str) -> None:

@@ -10,6 +10,7 @@ from formats.corpus_config import NearRules
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 64, 46, 560, 210
 _LEGEND_ROW = 20
+_DASHES = ("", ' stroke-dasharray="8 4"', ' stroke-dasharray="3 3"')
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,17 @@ def per_cent(most: float) -> Axis:
     return Axis("", [(top * i / 5, f"{100 * top * i / 5:g} %") for i in range(6)])
 
 
+def counts(most: int, words: str) -> Axis:
+    """An axis of whole numbers from 0 to a round one at or above `most`, with three to six round ticks."""
+    ten = 1
+    while 10 * ten < most:
+        ten *= 10
+    top, step = next((n * ten, s) for n, s in ((1, 1), (2, 1), (5, 1), (10, 2)) if most <= n * ten)
+    return Axis(words, [(n * ten, f"{n * ten:,}") for n in range(0, top // ten + 1, step)])
+
+
 def drawn(title: str, lines: Sequence[Line], x: Axis, y: Axis, *, mark: tuple[float, str] | None = None) -> Picture:
-    """Each line in its colour, named below; `mark` is a dashed line at an x, with its words."""
+    """Each line in its colour, dashed where a colour comes again, named below; `mark` is a limit at an x, in words."""
     parts = [text_at(4, 18, title, "title"), text_at(4, 36, y.words, "soft", size=12)]
     for value, words in y.ticks:
         at = _y(y.place(value))
@@ -62,10 +72,11 @@ def drawn(title: str, lines: Sequence[Line], x: Axis, y: Axis, *, mark: tuple[fl
         parts.append(f'<line class="limit" x1="{at}" y1="{_TOP}" x2="{at}" y2="{_TOP + _HEIGHT}"/>')
         parts.append(text_at(at - 6, _TOP + 12, mark[1], "gone", anchor="end", size=12))
     for number, line in enumerate(lines):
-        parts.append(_line(line, SERIES[number % len(SERIES)], x, y))
+        color, dash = SERIES[number % len(SERIES)], _DASHES[number // len(SERIES) % len(_DASHES)]
+        parts.append(_line(line, color, dash, x, y))
         top = _TOP + _HEIGHT + 40 + number * _LEGEND_ROW
-        color = SERIES[number % len(SERIES)]
-        parts.append(f'<rect x="{_LEFT}" y="{top}" width="12" height="12" rx="1.5" fill="{color}"/>')
+        ends = f'x1="{_LEFT - 10}" y1="{top + 7}" x2="{_LEFT + 12}" y2="{top + 7}"'
+        parts.append(f'<line {ends} stroke="{color}" stroke-width="4"{dash}/>')
         parts.append(text_at(_LEFT + 18, top + 11, shortened(line.name, 80), "soft", whole=line.name))
     return Picture(title, _LEFT + _WIDTH + 26, _TOP + _HEIGHT + 46 + _LEGEND_ROW * len(lines), "".join(parts))
 
@@ -85,11 +96,11 @@ def s_curve(near: NearRules) -> Picture:
     )
 
 
-def _line(line: Line, color: str, x: Axis, y: Axis) -> str:
+def _line(line: Line, color: str, dash: str, x: Axis, y: Axis) -> str:
     at = [(_x(x.place(a)), _y(y.place(b))) for a, b in line.points]
     path = " ".join(f"{a},{b}" for a, b in at)
     dots = "".join(f'<circle cx="{a}" cy="{b}" r="3" fill="{color}"/>' for a, b in at) if line.dots else ""
-    return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>{dots}'
+    return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"{dash}/>{dots}'
 
 
 def _x(place: float) -> float:

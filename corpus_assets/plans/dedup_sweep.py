@@ -16,6 +16,7 @@ from corpus_assets.kernels.components import components, keeper_walk
 from corpus_assets.kernels.minhash import signatures as sign
 from corpus_assets.kernels.shingles import is_edge, jaccard, jaccard_millionths, shingle_sets
 from corpus_assets.plans.dedup_report import unlike_their_cluster
+from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.pinned import Build, Pair
 from corpus_assets.plans.source_stages import documents, signatures
@@ -141,38 +142,32 @@ def measure(
     say("drawing the sample")
     sample = _draw(build, pairs, num_docs, seed)
     present = Setting(near.shingle, near.jaccard_threshold)
-    dropped: dict[Setting, np.ndarray] = {}
-    told: dict[Setting, dict[str, Any]] = {}
-    similar = {}
-    for width in sorted({*grid.shingles, near.shingle}):
-        unit = grid.unit if width in grid.shingles else near.shingle_unit
+    decided: dict[Setting, _Decided] = {}
+    similar: dict[int, list[int]] = {}
+    for width in grid.shingles:
         say(f"shingles of {width}")
-        found = _pairs(sample.texts, width, unit, near)
+        found = _pairs(sample.texts, width, grid.unit, near)
         similar[width] = np.histogram(found.score, NUM_BINS, (0, MILLION))[0].tolist()
-        for threshold in sorted({*grid.thresholds, near.jaccard_threshold}):
-            at = Setting(width, threshold)
-            dropped[at], told[at] = _decide(found, threshold, sample.texts, near)
-    own = present if grid.unit == near.shingle_unit else None
-    baseline = (
-        dropped[own]
-        if own
-        else _decide(
-            _pairs(sample.texts, near.shingle, near.shingle_unit, near), near.jaccard_threshold, sample.texts, near
-        )[0]
-    )
+        for threshold in grid.thresholds:
+            decided[Setting(width, threshold)] = _decide(found, threshold, sample.texts, near)
+    now = decided.get(present) if grid.unit == near.shingle_unit else None
+    if now is None:
+        say("the present setting")
+        found = _pairs(sample.texts, near.shingle, near.shingle_unit, near)
+        now = _decide(found, near.jaccard_threshold, sample.texts, near)
+    dropped = {at: one.dropped for at, one in decided.items()}
     settings = tuple(
         Measured(
             setting=at,
-            changed=int((dropped[at] != baseline).sum()),
+            changed=int((one.dropped != now.dropped).sum()),
             unsettled=_unsettled(dropped, at, grid),
             words_for_an_edit=_words_for_an_edit(at) if grid.unit == "word" else 0,
-            **told[at],
+            **one.figures,
         )
-        for at in (Setting(width, one) for width in grid.shingles for one in grid.thresholds)
+        for at, one in decided.items()
     )
     suggested, reason = _suggest(settings, present, grid.unit)
-    shown = {width: similar[width] for width in grid.shingles}
-    return Sweep(len(sample.texts), sample.of_docs, grid.unit, present, near, settings, shown, suggested, reason)
+    return Sweep(len(sample.texts), sample.of_docs, grid.unit, present, near, settings, similar, suggested, reason)
 
 
 def _draw(build: Build, pairs: list[Pair], num_docs: int, seed: int) -> Sample:
@@ -258,8 +253,15 @@ def _pairs(texts: pa.Array, width: int, unit: str, near: NearRules) -> _Pairs:
     return _Pairs(pairs[:, 0], pairs[:, 1], common, union, jaccard_millionths(common, union))
 
 
-def _decide(found: _Pairs, threshold: float, texts: pa.Array, near: NearRules) -> tuple[np.ndarray, dict[str, Any]]:
-    """(which documents are dropped, what else is measured) at one threshold."""
+@dataclass(frozen=True)
+class _Decided:
+    """Which documents one setting drops, and what is measured of that."""
+
+    dropped: np.ndarray
+    figures: dict[str, Any]
+
+
+def _decide(found: _Pairs, threshold: float, texts: pa.Array, near: NearRules) -> _Decided:
     edge = is_edge(found.common, found.union, round(threshold * MILLION))
     nodes, keeper, _ = keeper_walk(found.a[edge], found.b[edge], found.score[edge])
     _, root = components(found.a[edge], found.b[edge])
@@ -269,13 +271,14 @@ def _decide(found: _Pairs, threshold: float, texts: pa.Array, near: NearRules) -
     unlike = unlike_their_cluster(root, lengths, near.max_keeper_length_ratio) & np.isin(nodes, keeper[nodes != keeper])
     sizes = np.unique(root, return_counts=True)[1]
     chances = [collision_probability(one / MILLION, near.bands, near.rows) for one in found.score[edge].tolist()]
-    return dropped, {
+    figures = {
         "dropped": int(dropped.sum()),
         "clusters": len(sizes),
         "largest": int(sizes.max(initial=0)),
         "keepers_unlike": int(unlike.sum()),
         "expected_recall": float(np.mean(chances)) if chances else 1.0,
     }
+    return _Decided(dropped, figures)
 
 
 def _unsettled(dropped: Mapping[Setting, np.ndarray], at: Setting, grid: Grid) -> float:
@@ -319,14 +322,14 @@ def _suggest(settings: Sequence[Measured], present: Setting, unit: str) -> tuple
     if own and own.unsettled - best.unsettled < WORTH_A_CHANGE:
         best = own
     edit = (
-        f" A text of {best.words_for_an_edit} words or more stays near after one word is replaced."
+        f" A text of {plural(best.words_for_an_edit, 'word')} or more stays near after one word is replaced."
         if unit == "word"
         else ""
     )
     verdict = "Suggested" if best.unsettled < SETTLED else "No clear default; the steadiest"
     return best, (
         f"{verdict}: {best.setting}. One step to a neighbouring setting changes {best.unsettled:.1%} of its drops; "
-        f"{best.keepers_unlike:,} of its keepers are unlike their cluster in length. It differs from the present "
-        f"{present} in {best.changed:,} verdicts.{edit} Look at pairs near the threshold before you change it: corpus "
+        f"keepers unlike their cluster in length: {best.keepers_unlike:,}. It differs from the present {present} in "
+        f"{plural(best.changed, 'verdict')}.{edit} Look at pairs near the threshold before you change it: corpus "
         f"dedup sample."
     )

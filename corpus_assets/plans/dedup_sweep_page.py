@@ -47,7 +47,7 @@ def render(key: VersionKey, sweep: Sweep) -> str:
 def _cells(one: Measured, sweep: Sweep) -> list[str]:
     mark = " *" if one.setting == sweep.suggested.setting else ""
     return [
-        f"{one.setting.shingle} {sweep.unit}s{mark}",
+        f"{plural(one.setting.shingle, sweep.unit)}{mark}",
         f"{one.setting.threshold:g}",
         f"{one.dropped:,}",
         share(one.dropped, sweep.num_docs),
@@ -66,7 +66,7 @@ def _by_threshold(sweep: Sweep, value: str) -> list[Line]:
     widths = dict.fromkeys(one.setting.shingle for one in sweep.settings)
     return [
         Line(
-            f"shingles of {width} {sweep.unit}s",
+            f"shingles of {plural(width, sweep.unit)}",
             [
                 (one.setting.threshold, getattr(one, value) / (max(1, sweep.num_docs) if value == "dropped" else 1))
                 for one in sweep.settings
@@ -98,15 +98,17 @@ def unsettled_picture(sweep: Sweep) -> Picture:
 
 def similar_picture(sweep: Sweep) -> Picture:
     """Pairs by Jaccard: a threshold in a valley decides few doubtful cases."""
-    most = max((n for counts in sweep.similar.values() for n in counts), default=0) or 1
+    most = max((n for bins in sweep.similar.values() for n in bins), default=0)
     lines = [
         Line(
-            f"shingles of {width} {sweep.unit}s", [((i + 0.5) / NUM_BINS, n) for i, n in enumerate(counts)], dots=False
+            f"shingles of {plural(width, sweep.unit)}",
+            [((i + 0.5) / NUM_BINS, n) for i, n in enumerate(bins)],
+            dots=False,
         )
-        for width, counts in sweep.similar.items()
+        for width, bins in sweep.similar.items()
     ]
     tenths = Axis("Jaccard of the pair", [(i / 10, f"{i / 10:g}") for i in range(11)])
-    pairs = Axis("pairs that look alike", [(most * i / 4, f"{round(most * i / 4):,}") for i in range(5)])
+    pairs = curves.counts(most, "pairs that look alike")
     return curves.drawn("pairs by Jaccard", lines, tenths, pairs, mark=(sweep.present.threshold, "present threshold"))
 
 

@@ -174,6 +174,17 @@ def test_show_says_where_each_setting_comes_from(tmp_path, capsys):
     assert lines["dedup.near.jaccard_threshold"].split()[1:] == ["0.8", "default"]
 
 
+def test_show_says_that_bands_miss_the_threshold(tmp_path, capsys):
+    path = tmp_path / "corpus/configs/starter/v1.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "dataset: starter\nversion: v1\nsources: [web]\nlicenses: {allow: [CC0-1.0]}\n"
+        "dedup: {near: {jaccard_threshold: 0.7}}\n"
+    )
+    assert run(command, tmp_path, "config", "show", "starter.v1") == 0
+    assert "note: dedup.near: 16 bands of 8 rows compare 61.3% of the pairs" in capsys.readouterr().err
+
+
 def test_show_as_json_has_settings_origins_and_thresholds(tmp_path, capsys):
     new(tmp_path, "--sources", "web", "--allow", "MIT")
     capsys.readouterr()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from corpus_assets.plans import dedup_sweep, dedup_sweep_page
+from corpus_assets.plans import curves, dedup_sweep, dedup_sweep_page
+from corpus_assets.plans.curves import Line
 from corpus_assets.plans.dedup_sweep import Grid, Measured, Setting
 from corpus_assets.plans.pinned import Build, load_pairs
 from formats.errors import ConfigError
@@ -89,6 +90,24 @@ def test_a_setting_is_suggested_that_the_bands_find_and_that_is_clearly_steadier
     found, reason = dedup_sweep._suggest(settings, Setting(5, 0.8), "word")
     assert found.setting.threshold == threshold
     assert words in reason
+
+
+@pytest.mark.parametrize(
+    ("most", "ticks"), [(0, "0 1"), (2, "0 1 2"), (7, "0 2 4 6 8 10"), (3000, "0 1,000 2,000 3,000 4,000 5,000")]
+)
+def test_axes_of_counts_have_round_ticks_that_differ(most, ticks):
+    axis = curves.counts(most, "pairs")
+    assert [words for _, words in axis.ticks] == ticks.split()
+    assert axis.high >= most
+
+
+def test_a_colour_that_comes_again_is_dashed():
+    lines = [Line(str(n), [(0, n), (1, n)]) for n in range(9)]
+    drawn = curves.drawn("nine", lines, curves.counts(1, "x"), curves.counts(9, "y")).inline()
+    assert drawn.count('stroke-dasharray="8 4"') == 2
+    assert (
+        "stroke-dasharray" not in curves.drawn("one", lines[:8], curves.counts(1, "x"), curves.counts(9, "y")).inline()
+    )
 
 
 def test_the_page_has_a_row_a_setting_and_the_reason(built):
