@@ -8,6 +8,10 @@ that need labels are left out. The corpus is fixed: 12 MB of documents of 200 to
 in turn; a slow peer takes the first 3 MB, plain Python the first MB. --quick takes a quarter of that, and no build of
 all there is.
 
+TEXT_DEDUP_PYTHON=PATH names an interpreter of its own that has text-dedup, whose dependencies do not fit beside ours;
+bench_near_pairs then has its rows, too. What takes longer is a program of its own: `python -m tests.bench.big_clusters
+10000000 2GB` finds the clusters of ten million documents in two gigabytes.
+
 How to read a row: the median amount a CPU second (process and all below it; MB are millions of bytes of UTF-8 text),
 the slowest and fastest round (three, or five where they differ much), the figure to reach with `ok` or `MISSED`, the
 most memory that was resident (libraries included), and for a peer how many times its speed ours is. On a machine that

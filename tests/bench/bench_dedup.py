@@ -21,6 +21,7 @@ from corpus_assets.kernels.ngram_match import make_index, match
 from corpus_assets.kernels.shingles import is_edge, jaccard, shingle_sets
 from corpus_assets.kernels.words import word_count
 from corpus_assets.stages.decontaminate import decontaminate
+from tests.bench import s_curve
 from tests.bench.documents import Corpus, megabytes
 from tests.bench.measure import Case, Prepared, Quality
 from tests.kernels import reference
@@ -155,8 +156,10 @@ def similar_pairs(hashes, ends, threshold):  # type: ignore[no-untyped-def]
 Pairs = set[tuple[int, int]]
 
 
-def near_pairs(documents: list[str]) -> tuple[Pairs, Pairs, int]:
-    """(pairs of Jaccard >= 0.8 by bands and exact Jaccard, the same by brute force, candidates compared)."""
+def near_pairs(documents: list[str]) -> tuple[Pairs, Pairs, np.ndarray, int]:
+    """(pairs of Jaccard >= 0.8 by bands and exact Jaccard, the same by brute force and the Jaccard of each of these,
+    candidates compared).
+    """
     text = column(documents)
     keys = band_keys(signatures(text)[0])
     ranks = np.repeat(np.arange(len(text)), keys.shape[1])
@@ -168,8 +171,9 @@ def near_pairs(documents: list[str]) -> tuple[Pairs, Pairs, int]:
     edges = is_edge(*jaccard(*(sets.take(pa.array(side)) for side in pairs.T)), THRESHOLD)
     found = {tuple(pair) for pair in pairs[edges].tolist()}
     ends, data = string_buffers(sets)
-    true = set(zip(*(side.tolist() for side in similar_pairs(data.view(np.uint64), ends // 8, THRESHOLD)), strict=True))
-    return found, true, len(pairs)
+    a, b = similar_pairs(data.view(np.uint64), ends // 8, THRESHOLD)
+    common, union = jaccard(*(sets.take(pa.array(side)) for side in (a, b)))
+    return found, set(zip(a.tolist(), b.tolist(), strict=True)), common / union, len(pairs)
 
 
 def equal_to_datasketch(documents: list[str]) -> float:
@@ -188,7 +192,12 @@ def equal_to_datasketch(documents: list[str]) -> float:
 def quality(corpus: Corpus) -> Iterator[Quality]:
     documents = corpus.texts()
     yield Quality(BENCH, "signatures equal datasketch's", equal_to_datasketch(documents), 1.0)
-    found, true, candidates = near_pairs(documents[:RECALL_DOCUMENTS])
-    note = f"{len(true):,} pairs by brute force, {candidates:,} candidates, {len(found):,} edges"
-    yield Quality(BENCH, "near pairs (Jaccard >= 0.8), recall", len(found & true) / max(1, len(true)), 0.99, note=note)
+    found, true, likeness, candidates = near_pairs(documents[:RECALL_DOCUMENTS])
+    curve = s_curve.expected(likeness)
+    note = (
+        f"{len(found & true)} pairs found, {curve}: the figure is the least of these; 0.99 is asked of the labelled "
+        f"pairs (bench_near_pairs). {candidates:,} candidates"
+    )
+    least = curve.least / max(1, curve.of)
+    yield Quality(BENCH, "near pairs (Jaccard >= 0.8), recall", len(found & true) / max(1, len(true)), least, note=note)
     yield Quality(BENCH, "near pairs (Jaccard >= 0.8), precision", len(found & true) / max(1, len(found)), 1.0)

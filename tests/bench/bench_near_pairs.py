@@ -14,20 +14,18 @@ import numpy as np
 import pyarrow as pa
 
 from corpus_assets.kernels.arrow import fixed_rows
-from corpus_assets.kernels.bands import BANDS, ROWS, collision_probability
+from corpus_assets.kernels.bands import BANDS, ROWS
 from corpus_assets.kernels.minhash import NUM_PERM, SEED
 from corpus_assets.plans import scale
 from formats.corpus_config import NearRules
 from resources.engines.local import LocalEngine
-from tests.bench import labelled_pairs, measure, near_pair_peers
+from tests.bench import labelled_pairs, measure, near_pair_peers, s_curve
 from tests.bench.documents import Corpus
 from tests.bench.measure import Case, Prepared, Quality, Row
 from tests.bench.near_pair_peers import THRESHOLD, Answer, Pair
 
 BENCH = "bench_near_pairs"
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.01)
-TAIL = 0.005
-"""Chance that a right S-curve gives a bin fewer hits than its interval, and that it gives more."""
 BYTES_PER_SIGNATURE = 120
 """The slice decides how many signatures are made: 10^5 for 12 MB."""
 GROWTH = (1, 10, 100)
@@ -136,8 +134,7 @@ def hits(labelled: labelled_pairs.Labelled, found: set[Pair], low: float, high: 
 def _recall(labelled: labelled_pairs.Labelled, name: str, answer: Answer, figure: float | None) -> Quality:
     found, of = hits(labelled, answer.pairs, THRESHOLD, 2)
     met, _ = hits(labelled, answer.met, THRESHOLD, 2)
-    curve = np.mean([collision_probability(one) for one in of])
-    note = f"{found} of {len(of)} pairs; {met} share a band, {curve:.4f} of them by the S-curve"
+    note = f"{found} of {len(of)} pairs; {met} share a band, {s_curve.expected(of)}"
     return Quality(BENCH, f"labelled pairs >= {THRESHOLD}, recall: {name}", found / len(of), figure, note=note)
 
 
@@ -153,16 +150,7 @@ def _curve(labelled: labelled_pairs.Labelled, answer: Answer) -> Iterator[Qualit
     """Each bin of similarity: how many pairs share a band, against the S-curve's interval."""
     for low, high in itertools.pairwise(BINS):
         found, of = hits(labelled, answer.met, low, high)
-        least, most = interval([collision_probability(one) for one in of])
-        note = f"{found} of {len(of)} share a band, by the S-curve {least} to {most}"
-        outside = max(least - found, found - most, 0)
+        curve = s_curve.expected(of)
+        outside = max(curve.least - found, found - curve.most, 0)
+        note = f"{found} share a band, {curve}"
         yield Quality(BENCH, f"pairs of {low:.2f} to {min(high, 1):.2f} outside the curve", outside, 0, True, note)
-
-
-def interval(chances: list[float]) -> tuple[int, int]:
-    """The least and most hits of independent draws, TAIL left out at either end."""
-    spread = np.ones(1)
-    for chance in chances:
-        spread = np.convolve(spread, (1 - chance, chance))
-    below = np.cumsum(spread)
-    return int(np.searchsorted(below, TAIL)), int(np.searchsorted(below, 1 - TAIL))

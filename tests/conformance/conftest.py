@@ -55,6 +55,7 @@ ENGINES: dict[str, Callable[[Path, pytest.MonkeyPatch], Engine]] = {
     "1-thread-1GB": _local(1, False, 1024 * MB),
     "2-threads-128MB": _local(2, False, 128 * MB),
     "2-threads-1GB": _local(2, False, 1024 * MB),
+    "4-threads-128MB": _local(4, False, 128 * MB),
     "2-processes-128MB": _local(2, True, 128 * MB),
     "2-processes-1GB": _local(2, True, 1024 * MB),
     "out-of-core": _always_out_of_core,
