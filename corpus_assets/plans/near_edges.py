@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
+from corpus_assets.plans.candidates import candidate_pairs
 from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
 from corpus_assets.plans.source_stages import documents, signatures
 from corpus_assets.plans.verified_pairs import verified_pairs
-from corpus_assets.plans.work import Output, buckets_for, identity
+from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import near_duplicates, sorted_rows, verify_pairs
 from formats import dataset
-from formats.corpus_config import NearRules
 from formats.dataset import Dataset
-from resources.engines.contract import Dest, Engine, Task
+from resources.engines.contract import Dest, Task
 
 _STAGES = "corpus_assets.stages"
 
@@ -68,36 +68,3 @@ def edges(build: Build, pairs: list[Pair]) -> Output:
         return Dataset(found.schema, found.shards, {**candidates.notes, "candidate_pairs": candidates.rows})
 
     return Output(build.layout, ident, verify_pairs.EDGES, make, str(pairs[0].version))
-
-
-def candidate_pairs(engine: Engine, parts: Dataset, ranked: Dataset, near: NearRules, folder: Path) -> Dataset:
-    """Each pair of documents that share a band bucket, once. `parts` are the sources' band parts, cut like `ranked`."""
-    stage = f"{_STAGES}.near_duplicates"
-    banded = engine.map_batches(
-        parts,
-        Task(f"{stage}:band_rows", {"bands": near.bands, "parts_per_band": buckets_for(ranked.rows)}),
-        Dest(folder / "bands", near_duplicates.BAND_ROWS),
-        sides=(ranked.select("k", "rank", "exact_keeper"),),
-    )
-    met = engine.sort_reduce(
-        banded,
-        Task(
-            f"{stage}:candidate_pairs",
-            {
-                "max_bucket": near.max_bucket,
-                "hot_keepers": near.hot_keepers,
-                "num_buckets": buckets_for(banded.rows),
-            },
-        ),
-        Dest(folder / "met", near_duplicates.PAIRS),
-        bucket="bucket",
-        keys=("key", "rank"),
-    )
-    once = engine.sort_reduce(
-        met,
-        Task(f"{stage}:once_each"),
-        Dest(folder / "candidates", near_duplicates.PAIRS),
-        bucket="bucket",
-        keys=("a", "b", "band_bucket"),
-    )
-    return Dataset(once.schema, once.shards, met.notes)

@@ -1,7 +1,7 @@
 """How the time of near dedup grows with the number of documents: the same stages over signatures made from a seed.
 
-Texts play no part: the band sort, candidate pairs, components and the keeper walk are those of a build. A fifth of the
-documents are near copies of an earlier one.
+Texts play no part: the band sort, candidate pairs, components and the keeper walk are those of a build whose bands do
+not fit into memory, whatever there is here. A fifth of the documents are near copies of an earlier one.
 """
 
 import math
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from corpus_assets.kernels.arrow import fixed_binaries
 from corpus_assets.kernels.components import components, keeper_walk
-from corpus_assets.plans.near_edges import candidate_pairs
+from corpus_assets.plans import candidates
 from corpus_assets.stages import keeper_order, near_duplicates
 from corpus_assets.stages.side_rows import column
 from formats import dataset
@@ -113,7 +113,7 @@ def measure(
     schema = near_duplicates.band_parts_schema(near.bands)
     parts = engine.map_batches(firsts, Task(f"{_HERE}:parts_from_seed", banding), Dest(folder / "parts", schema))
     start = clock()
-    pairs = candidate_pairs(engine, parts, ranked, near, folder)
+    pairs = candidates.by_sorts(engine, parts, ranked, near, folder)
     banded = clock()
     _cluster(pairs)
     return Growth(num_docs, banded - start, clock() - banded, pairs.rows, parts.num_bytes + pairs.num_bytes)

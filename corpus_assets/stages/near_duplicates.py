@@ -45,19 +45,24 @@ def band_parts(batch: pa.RecordBatch, *, bands: int, rows: int) -> pa.RecordBatc
 
 def band_rows(batch: pa.RecordBatch, ranks: pa.Table, *, bands: int, parts_per_band: int) -> pa.RecordBatch:
     """BAND_PARTS rows -> one row a band for each document that is no exact duplicate."""
-    at = rows_of(batch, ranks)
-    rank, keeper = column(ranks, "rank"), column(ranks, "exact_keeper")
-    stays = np.flatnonzero((at >= 0) & (rank[at] == keeper[at])) if len(rank) else np.zeros(0, np.int64)
-    keys = fixed_rows(batch.column("keys"), np.int64)[stays]
+    rank, keys = ranked_keys(batch, ranks)
     band = np.arange(bands, dtype=np.int64)
     part = (keys.view(np.uint64) >> np.uint64(40)).astype(np.int64) % parts_per_band
     bucket = (band * parts_per_band + part).astype(np.int32)
     columns = [
         pa.array(bucket.reshape(-1)),
         pa.array(keys.reshape(-1)),
-        pa.array(np.repeat(rank[at[stays]], bands) if len(stays) else np.zeros(0, np.int64)),
+        pa.array(np.repeat(rank, bands)),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=BAND_ROWS)
+
+
+def ranked_keys(batch: pa.RecordBatch, ranks: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """BAND_PARTS rows -> (rank, keys of each band), int64, of those that are no exact duplicates."""
+    at = rows_of(batch, ranks)
+    rank, keeper = column(ranks, "rank"), column(ranks, "exact_keeper")
+    stays = np.flatnonzero((at >= 0) & (rank[at] == keeper[at])) if len(rank) else np.zeros(0, np.int64)
+    return rank[at[stays]], fixed_rows(batch.column("keys"), np.int64)[stays]
 
 
 def candidate_pairs(

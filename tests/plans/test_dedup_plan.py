@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from corpus_assets.plans import keepers, near_edges, placement, source_stages
+from corpus_assets.plans import candidates, keepers, placement, source_stages
 from resources.engines.local import LocalEngine
 from tests.conformance.adversarial import AdversarialEngine
 from tests.plans import dedup_runs, naive_dedup
@@ -253,7 +253,7 @@ def test_two_hundred_near_copies_have_the_same_survivors_with_any_workers(tmp_pa
     sources = [source("books", *copies[:80], files=2), source("web", *copies[80:], rank=20, files=3)]
     first = check(tmp_path / "one", sources, Rules(val_permille=300), part_bytes=30_000)
     assert Counter(row["verdict"] for row in first.documents.values())["kept"] == 6
-    engine = LocalEngine(scratch=tmp_path / "scratch", workers=2, processes=processes)
+    engine = LocalEngine(scratch=tmp_path / "scratch", workers=4, processes=processes)
     other = dedup_runs.run(tmp_path / "two", sources, Rules(val_permille=300), part_bytes=30_000, engine=engine)
     assert other == first
 
@@ -262,7 +262,8 @@ def test_two_hundred_near_copies_have_the_same_survivors_with_any_workers(tmp_pa
 def test_sorts_cut_into_more_buckets_give_the_same_bytes(tmp_path, monkeypatch, num_buckets):
     sources, rules = drawn(6, size=40), Rules(val_permille=300, drop=False)
     first = check(tmp_path / "one", sources, rules, part_bytes=5000)
-    for plan in (keepers, near_edges, placement, source_stages):
+    monkeypatch.setattr(candidates, "_in_memory", lambda *_: None)
+    for plan in (candidates, keepers, placement, source_stages):
         monkeypatch.setattr(plan, "buckets_for", lambda *_: num_buckets)
     assert dedup_runs.run(tmp_path / "more", sources, rules, part_bytes=5000) == first
 
