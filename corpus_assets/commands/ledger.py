@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from contextlib import closing
 from datetime import UTC, datetime
@@ -60,7 +61,7 @@ def _add(args: argparse.Namespace) -> int:
 def _add_measured(args: argparse.Namespace, license_spdx: str, sources: Sources) -> int:
     names = expand(args.files, sources, lambda path, words: print(f"note: {path}: {words}", file=sys.stderr))
     draft = _draft(args, names, license_spdx)
-    wrong = [f"field {field}: {message}" for field, message in ledger.problems(ledger.to_json(draft))]
+    wrong = [_in_words(field, message, names) for field, message in ledger.problems(ledger.to_json(draft))]
     if wrong:  # before a long measurement, not after it
         raise ConfigError("\n".join(wrong))
     if args.layout.ledger.exists() and any(row.source_id == args.source for row in ledger.read(args.layout.ledger)):
@@ -75,6 +76,13 @@ def _add_measured(args: argparse.Namespace, license_spdx: str, sources: Sources)
     if not args.evidence:
         print("note: no --evidence; say in the row where the licence is stated", file=sys.stderr)
     return 0
+
+
+def _in_words(field: str, message: str, names: list[str]) -> str:
+    """What is wrong with the row; where it is a file's name, of which one, as ASCII: it may be no text."""
+    if found := re.fullmatch(r"files\[(\d+)\]\.url", field):
+        return f"{masked(names[int(found[1])])!a}: its name cannot stand in the ledger ({message}); rename the file"
+    return f"field {field}: {message}"
 
 
 def _draft(args: argparse.Namespace, names: list[str], license_spdx: str) -> LedgerRow:

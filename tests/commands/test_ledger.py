@@ -2,6 +2,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import stat
 import sys
 import threading
@@ -53,6 +54,15 @@ def test_adding_a_folder_measures_every_file_below_it_that_is_not_hidden(root):
     for file in row.files:
         assert ledger.resolve_local(Layout(root).ledger, file.url).read_bytes() == TEXT
     assert (row.license_spdx, row.kind, row.bucket, row.profile) == ("CC0-1.0", "text", "fables", "prose")
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"two\nlines.txt"])
+def test_a_name_that_cannot_stand_in_the_ledger_is_told_before_anything_is_measured(root, name):
+    Path(os.fsdecode(os.fsencode(root / "in") + b"/" + name)).write_bytes(TEXT)
+    told = os.fsdecode(name).encode("ascii", "backslashreplace").decode().replace("\n", r"\n")
+    with pytest.raises(ConfigError, match=re.escape(told) + ".*rename the file"):
+        add(root, "fables", root / "in", "--kind", "text")
+    assert not Layout(root).ledger.exists()
 
 
 def test_a_file_that_several_arguments_name_is_in_the_row_once(root):
@@ -313,13 +323,4 @@ def test_a_file_that_grows_while_it_is_measured_is_not_entered(root, monkeypatch
     monkeypatch.setattr(measure, "_hash", growing)
     with pytest.raises(TransientError, match=r"a\.txt: changed while it was measured"):
         add(root, "fables", root / "in" / "a.txt")
-    assert not Layout(root).ledger.exists()
-
-
-def test_a_name_that_is_no_text_is_refused(root):
-    name = os.fsencode(root / "in") + b"/\xff.txt"
-    with open(name, "wb") as file:
-        file.write(TEXT)
-    with pytest.raises(ConfigError, match="field files"):
-        add(root, "fables", root / "in", "--kind", "text")
     assert not Layout(root).ledger.exists()
