@@ -83,7 +83,7 @@ class EngineResource(dg.ConfigurableResource):
         command = _words(self._set(self.spark_submit, "CORPUS_SPARK_SUBMIT"))
         if address and command:
             raise ConfigError(
-                "engine: both spark (CORPUS_SPARK) and spark_submit (CORPUS_SPARK_SUBMIT) are set; unset one of them"
+                "engine: both spark and spark_submit (CORPUS_SPARK, CORPUS_SPARK_SUBMIT) are set; unset one of them"
             )
         of_spark: dict[str, Any] = {
             "conf": self.spark_conf,
