@@ -56,6 +56,15 @@ def test_a_planted_benchmark_item_is_found_by_no_contamination_alone(layout: Lay
     assert failed(layout) == {"no_contamination": f"21 rows against 6 protected sequences: 1 hits, the first in {name}"}
 
 
+def test_a_row_with_most_of_an_item_and_no_run_of_it_is_told_and_does_not_fail(layout: Layout) -> None:
+    words = tiny.QUIZ.split()
+    words[len(words) // 2] = "umbrella"
+    name = plant(layout, " ".join(words))
+    found = audit_text.no_contamination(layout, V1)
+    assert (found.passed, found.figures["near"]) == (True, 1)
+    assert f"1 without one hold half of an item's 5-grams: {name} has " in found.words
+
+
 def test_a_train_row_near_a_val_row_is_found_by_no_leakage_alone(layout: Layout) -> None:
     names: list[str] = []
 
