@@ -4,6 +4,9 @@ Sets hold 64-bit hashes, so two different shingles count as one with probability
 bounded by the sort, comparing them by one merge.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 from numba import njit
@@ -54,10 +57,11 @@ def shingle_sets(text: pa.Array, shingle: int = SHINGLE, unit: str = "word") -> 
 
 
 @njit(nogil=True, cache=True)
-def _intersect(left, left_ends, right, right_ends, shared, union):  # type: ignore[no-untyped-def]
+def _intersect(left, left_ends, left_rows, right, right_ends, right_rows, shared, union):  # type: ignore[no-untyped-def]
     for d in range(shared.size):
-        i, j, both = left_ends[d], right_ends[d], 0
-        i_end, j_end = left_ends[d + 1], right_ends[d + 1]
+        a, b = left_rows[d], right_rows[d]
+        i, j, both = left_ends[a], right_ends[b], 0
+        i_end, j_end = left_ends[a + 1], right_ends[b + 1]
         sizes = i_end - i + j_end - j
         while i < i_end and j < j_end:
             x, y = left[i], right[j]
@@ -79,8 +83,37 @@ def jaccard(left: pa.Array, right: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     if len(left) != len(right):
         raise ValueError(f"{len(left)} left sets and {len(right)} right ones; give one of each per pair")
     shared, union = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
-    _intersect(*_hashes(left), *_hashes(right), shared, union)
+    rows = np.arange(len(left))
+    _intersect(*_hashes(left), rows, *_hashes(right), rows, shared, union)
     return shared, union
+
+
+@dataclass(frozen=True)
+class HeldSets:
+    """Shingle sets in one piece of memory: set i is `hashes[ends[i]:ends[i + 1]]`, uint64 and int64."""
+
+    hashes: np.ndarray
+    ends: np.ndarray
+
+    @classmethod
+    def of(cls, sizes: np.ndarray, columns: Iterable[pa.Array]) -> "HeldSets":
+        """The sets of columns made by shingle_sets, one column after the other, each read when the one before it is
+        copied; `sizes` are their bytes, int64, known before so that the memory is that of the sets alone.
+        """
+        ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes) // 8))
+        hashes, at = np.empty(ends[-1], np.uint64), 0
+        for column in columns:
+            own, own_ends = _hashes(column)
+            size = int(own_ends[-1] - own_ends[0])
+            hashes[at : at + size] = own[own_ends[0] : own_ends[-1]]
+            at += size
+        return cls(hashes, ends)
+
+    def jaccard(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(size of the intersection, size of the union), int64 each, of the sets of these numbers, pair by pair."""
+        shared, union = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
+        _intersect(self.hashes, self.ends, left, self.hashes, self.ends, right, shared, union)
+        return shared, union
 
 
 def is_edge(shared: np.ndarray, union: np.ndarray, threshold_millionths: int) -> np.ndarray:

@@ -7,7 +7,9 @@ Beyond memory a pair travels to its documents, one sort for each: see `stages.ve
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
+from corpus_assets.kernels.shingles import HeldSets
 from corpus_assets.plans import connected
 from corpus_assets.plans.work import buckets_for
 from corpus_assets.stages import verify_pairs
@@ -20,7 +22,7 @@ from resources.engines.contract import Dest, Engine, Task
 _STAGE = "corpus_assets.stages.verify_pairs"
 _PAIRS_PER_BUCKET = 500_000
 _SHARE = 4
-"""A fourth of the memory may be shingle sets: they are read, put in order, and taken by pairs."""
+"""A fourth of the memory may be shingle sets, as they are stored: they are held once, and compared where they lie."""
 
 
 def verified_pairs(
@@ -63,15 +65,20 @@ def _participants(_engine: Engine, ranked: Dataset, candidates: Dataset, folder:
 
 
 def _compared(_engine: Engine, sets: Dataset, candidates: Dataset, threshold: int, folder: Path) -> Dataset:
+    sizes, ranks = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for batch in dataset.read(sets, columns=("rank", "shingles")):
+        sizes.append(pc.binary_length(batch.column("shingles")).to_numpy())
+        ranks.append(column(batch, "rank"))
+    shingles = (batch.column("shingles") for batch in dataset.read(sets, columns=("shingles",)))
+    rank, held = np.concatenate(ranks), HeldSets.of(np.concatenate(sizes), shingles)
     pairs = dataset.read_table(candidates, columns=("a", "b"))
-    held = dataset.read_table(sets, columns=("bucket", "rank", "shingles"))
+    a, b = column(pairs, "a"), column(pairs, "b")
     dest = Dest(folder, verify_pairs.EDGES)
-    a, b, bucket = column(pairs, "a"), column(pairs, "b"), column(held, "bucket")
     num_buckets = buckets_for(candidates.rows, _PAIRS_PER_BUCKET)
     found = []
-    for number in np.unique(bucket).tolist():
+    for number in np.unique(rank % num_buckets).tolist():
         mine = b % num_buckets == number
-        edges = verify_pairs.edges_among(held, a[mine], b[mine], threshold)
+        edges = verify_pairs.edges_among(rank, held, a[mine], b[mine], threshold).to_batches()
         found.append(
             dataset.write_shard(number, dest.path(number), edges, dest.schema, row_group_bytes=dest.row_group_bytes)
         )

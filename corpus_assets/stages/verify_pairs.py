@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus_assets.kernels.shingles import is_edge, jaccard, jaccard_millionths, shingle_sets
+from corpus_assets.kernels.shingles import HeldSets, is_edge, jaccard, jaccard_millionths, shingle_sets
 from corpus_assets.stages.side_rows import column, rows_of
 from formats.errors import NotConvergedError
 
@@ -167,21 +167,17 @@ def compare(
         yield pa.RecordBatch.from_arrays(columns, schema=EDGES)
 
 
-def edges_among(held: pa.Table, a: np.ndarray, b: np.ndarray, threshold_millionths: int) -> Iterator[pa.RecordBatch]:
-    """What `compare` gives for the pairs (a, b), int64 each, by sets that are all here: `rank` and `shingles` of every
-    document of a pair, in any order.
+def edges_among(rank: np.ndarray, sets: HeldSets, a: np.ndarray, b: np.ndarray, threshold_millionths: int) -> pa.Table:
+    """What `compare` gives for the pairs (a, b), int64 each, by sets that are all here: set i is that of the document
+    `rank[i]`, in any order.
     """
-    rank, sets = column(held, "rank"), held["shingles"].combine_chunks()
     by_rank, order = np.argsort(rank), np.lexsort((a, b))
     ends = np.stack((a[order], b[order]))
     at = np.minimum(np.searchsorted(rank, ends, sorter=by_rank), max(0, len(rank) - 1))
     place = by_rank[at] if len(rank) else at
     if ends.size and (not len(rank) or (rank[place] != ends).any()):
         raise NotConvergedError("the shingles of a pair's document did not arrive; delete corpus/work and build again")
-    sizes = pc.binary_length(sets).to_numpy()[place].sum(axis=0) if ends.size else np.zeros(0, np.int64)
-    for piece in _pieces(sizes):
-        first, second = (sets.take(pa.array(rows)) for rows in place[:, piece])
-        common, union = jaccard(first, second)
-        edge = is_edge(common, union, threshold_millionths)
-        columns = [ends[0, piece][edge], ends[1, piece][edge], jaccard_millionths(common[edge], union[edge])]
-        yield pa.RecordBatch.from_arrays([pa.array(one) for one in columns], schema=EDGES)
+    common, union = sets.jaccard(*place)
+    edge = is_edge(common, union, threshold_millionths)
+    columns = [*ends[:, edge], jaccard_millionths(common[edge], union[edge])]
+    return pa.Table.from_arrays([pa.array(one) for one in columns], schema=EDGES)

@@ -8,7 +8,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus_assets.kernels.shingles import is_edge, jaccard, jaccard_millionths, shingle_sets
+from corpus_assets.kernels.shingles import HeldSets, is_edge, jaccard, jaccard_millionths, shingle_sets
 from tests.bench.bench_dedup import near_pairs
 from tests.bench.documents import first_bytes, made
 from tests.kernels import reference
@@ -38,6 +38,21 @@ def test_intersection_and_union_are_those_of_sets(pairs, data):
     shared, union = jaccard(left, right)
     assert shared.tolist() == [len(a & b) for a, b in pairs[start:]]
     assert union.tolist() == [len(a | b) for a, b in pairs[start:]]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(sets, max_size=5), max_size=4), st.data())
+def test_held_in_one_piece_sets_are_compared_as_in_their_columns(columns, data):
+    every = [one for column in columns for one in column]
+    start = data.draw(st.integers(0, 2))
+    sizes = np.array([8 * len(one) for one in every], np.int64)
+    held = HeldSets.of(sizes, [packed(*[{7}] * start, *column)[start:] for column in columns])
+    number = st.integers(0, max(0, len(every) - 1))
+    pairs = data.draw(st.lists(st.tuples(number, number), max_size=8)) if every else []
+    left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    shared, union = held.jaccard(left, right)
+    assert shared.tolist() == [len(every[i] & every[j]) for i, j in pairs]
+    assert union.tolist() == [len(every[i] | every[j]) for i, j in pairs]
 
 
 def test_wrapped_again_a_text_has_the_same_set():
@@ -70,7 +85,7 @@ def test_columns_that_are_no_sets_are_refused():
 
 
 def test_bands_find_nearly_every_true_pair_and_jaccard_lets_no_other_through():
-    found, true, _ = near_pairs(first_bytes(made(), 1_500_000))
+    found, true, *_ = near_pairs(first_bytes(made(), 1_500_000))
     assert len(true) > 50
     assert found <= true
     assert len(found) >= 0.97 * len(true)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus_assets.kernels.shingles import shingle_sets
+from corpus_assets.kernels.shingles import HeldSets, shingle_sets
 from corpus_assets.plans import near_edges, verified_pairs
 from corpus_assets.plans.pinned import Build, load_pairs
 from corpus_assets.stages import verify_pairs
@@ -60,10 +60,10 @@ def test_sets_that_do_not_fit_are_sorted_though_the_pairs_do(tmp_path):
 
 
 def test_a_pair_whose_document_is_not_there_raises():
-    held = pa.table({"rank": [3, 1], "shingles": shingle_sets(pa.array(["a b c d e"] * 2, pa.large_string()))})
+    held = HeldSets.of(np.array([8, 8]), [shingle_sets(pa.array(["a b c d e"] * 2, pa.large_string()))])
     one = np.array([1], np.int64)
-    [batch] = verify_pairs.edges_among(held, one, one + 2, 800_000)
-    assert batch.to_pydict() == {"a": [1], "b": [3], "jaccard": [1_000_000]}
-    for missing in (held, held.slice(0, 0)):
+    found = verify_pairs.edges_among(np.array([3, 1]), held, one, one + 2, 800_000)
+    assert found.to_pydict() == {"a": [1], "b": [3], "jaccard": [1_000_000]}
+    for ranks, missing in (([3, 1], held), ([], HeldSets.of(np.zeros(0, np.int64), []))):
         with pytest.raises(NotConvergedError, match="did not arrive"):
-            list(verify_pairs.edges_among(missing, one, one + 1, 800_000))
+            verify_pairs.edges_among(np.array(ranks, np.int64), missing, one, one + 1, 800_000)
