@@ -26,7 +26,7 @@ START_SECONDS = 600
 BACKFILL_SECONDS = 2400
 """A backfill is some eight runs, each a process that loads everything, under a daemon that looks every 30 seconds."""
 _OURS = ("CORPUS_ROOT", "CORPUS_CACHE", "CORPUS_WORKERS", "CORPUS_MEMORY", "DAGSTER_HOME")
-_OURS += ("CORPUS_WEBHOOK", "CORPUS_SLACK_WEBHOOK", "CORPUS_SMTP", "CORPUS_UI_URL")
+_OURS += ("CORPUS_WEBHOOK", "CORPUS_SLACK_WEBHOOK", "CORPUS_SMTP", "CORPUS_UI_URL", "CORPUS_STORE")
 
 
 def _environment(**more: str) -> dict[str, str]:
