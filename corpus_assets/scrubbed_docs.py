@@ -5,6 +5,7 @@ import dagster as dg
 from corpus_assets.dedup_clusters import dedup_clusters
 from corpus_assets.doc_signals import doc_signals
 from corpus_assets.partitions import by_pair, version_to_pairs
+from corpus_assets.pictures import as_metadata, bars
 from corpus_assets.plans.funnel import verdict_counts
 from corpus_assets.plans.pinned import Build, load_pair, load_pairs
 from corpus_assets.plans.scrub import pii_counts
@@ -33,13 +34,15 @@ def scrubbed_docs(context: dg.AssetExecutionContext, store: Store, engine: Engin
     key = PairKey.parse(context.partition_key)
     build = Build(store.layout, engine.open(store.layout, context))
     made = scrub(build, load_pairs(store.layout, key.version), load_pair(store.layout, key)).make()
-    counts = verdict_counts(made)
+    counts, (pii, pii_rates) = verdict_counts(made), pii_counts(made)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(made.digest),
         metadata={
             "dagster/row_count": made.rows,
             "contaminated": counts["contaminated"],
-            "pii": dg.MetadataValue.json(pii_counts(made)),
+            "pii": dg.MetadataValue.json(pii),
+            "pii_per_million_characters": dg.MetadataValue.json(pii_rates),
+            "pii_by_kind": as_metadata(bars("personal data replaced, by kind", pii)),
             "bytes": made.num_bytes,
         },
     )

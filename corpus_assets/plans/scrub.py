@@ -46,10 +46,13 @@ def scrubbed_docs(build: Build, pairs: list[Pair], pair: Pair) -> Output:
     return Output(build.layout, ident, SCRUBBED, make, str(pair))
 
 
-def pii_counts(scrubbed: Dataset) -> dict[str, int]:
-    """Replacements by kind in one source's scrubbed documents."""
-    counts = dict.fromkeys(PII_KINDS, 0)
-    for batch in dataset.read(scrubbed, columns=[f"pii_{kind}" for kind in PII_KINDS]):
+def pii_counts(scrubbed: Dataset) -> tuple[dict[str, int], dict[str, float]]:
+    """Replacements by kind in one source's scrubbed documents; and in a million characters of them. A source of code or
+    tables with many phones or cards in a million is one whose profile or regions to look at.
+    """
+    counts, num_chars = dict.fromkeys(PII_KINDS, 0), 0
+    for batch in dataset.read(scrubbed, columns=["n_chars", *(f"pii_{kind}" for kind in PII_KINDS)]):
+        num_chars += pc.sum(batch.column("n_chars")).as_py() or 0
         for kind in PII_KINDS:
             counts[kind] += pc.sum(batch.column(f"pii_{kind}")).as_py() or 0
-    return counts
+    return counts, {kind: round(1e6 * n / max(num_chars, 1), 2) for kind, n in counts.items()}

@@ -12,6 +12,8 @@ TEXT_DEDUP_PYTHON=PATH names an interpreter of its own that has text-dedup, whos
 bench_near_pairs then has its rows, too. What takes longer is a program of its own: `python -m tests.bench.big_clusters
 10000000 2GB` finds the clusters of ten million documents in two gigabytes.
 
+How right the decisions on text are, beside other tools and with pictures: python -m tests.bench.report.
+
 How to read a row: the median amount a CPU second (process and all below it; MB are millions of bytes of UTF-8 text),
 the slowest and fastest round (three, or five where they differ much), the figure to reach with `ok` or `MISSED`, the
 most memory that was resident (libraries included), and for a peer how many times its speed ours is. On a machine that

@@ -92,16 +92,20 @@ def datatrove_ngrams(told: dict[str, Any]) -> Callable[[], Any]:
 
 
 def wordllama(told: dict[str, Any]) -> Callable[[], Any]:
-    """`pairs`: two texts each. Answers the cosine of each pair."""
+    """`pairs`: two texts each; `windows`, `items`. Answers the cosine of each pair, and each window's largest one to an
+    item.
+    """
     import wordllama as package
     from wordllama import WordLlama
 
     # It looks for the tokenizer that its wheel carries in another folder than the wheel has it in.
     model = WordLlama.load(cache_dir=Path(package.__file__ or "").parent, disable_download=True)
 
-    def cosines() -> list[float]:
+    def cosines() -> list[list[float]]:
         left, right = (model.embed([pair[i] for pair in told["pairs"]], norm=True) for i in (0, 1))
-        return [float(value) for value in (left * right).sum(axis=1)]
+        windows, items = (model.embed(told[name], norm=True) for name in ("windows", "items"))
+        nearest = (windows @ items.T).max(axis=1)
+        return [[float(value) for value in column] for column in ((left * right).sum(axis=1), nearest)]
 
     return cosines
 

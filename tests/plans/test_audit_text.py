@@ -1,10 +1,15 @@
 """The audits that read the published texts again: what is planted in shards with true hashes is found, and named."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from corpus_assets.plans import audit_text
+from corpus_assets.plans.pinned import load_pair, load_pairs
+from corpus_assets.plans.scrub import pii_counts, scrubbed_docs
+from formats import corpus_manifest, dataset
+from formats.corpus_manifest import PII_KEYS
 from formats.errors import CorruptDataError
 from formats.layout import Layout
 from tests.assets import tiny
@@ -49,6 +54,19 @@ def plant(layout: Layout, text: str, split: str = "train") -> str:
 def test_planted_personal_data_is_found_by_no_residual_pii_alone(layout: Layout, pii: str) -> None:
     name = plant(layout, pii)
     assert failed(layout) == {"no_residual_pii": f"21 rows scrubbed again, 1 hits, the first in {name}"}
+
+
+def test_replacements_are_told_by_kind_and_in_a_million_characters(layout: Layout) -> None:
+    total: Counter[str] = Counter()
+    for key in tiny.PAIRS:
+        made = scrubbed_docs(tampering.a_build(layout), load_pairs(layout, V1), load_pair(layout, key)).open()
+        counts, rates = pii_counts(made)
+        num_chars = sum(sum(batch["n_chars"].to_pylist()) for batch in dataset.read(made, columns=["n_chars"]))
+        assert rates == {kind: round(n * 1e6 / num_chars, 2) for kind, n in counts.items()}
+        total.update(counts)
+    manifest = corpus_manifest.read(layout.version(V1))
+    assert {PII_KEYS[kind]: n for kind, n in total.items()} == manifest["pii"]
+    assert any(total.values())
 
 
 def test_a_planted_benchmark_item_is_found_by_no_contamination_alone(layout: Layout) -> None:
