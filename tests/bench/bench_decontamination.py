@@ -209,10 +209,10 @@ def paraphrases(data: Path) -> Table:
             far = float((np.array(nearest) >= least).mean())
             rows.append([f"wordllama, cosine from {least:g}", *_rates(np.array(cosines) >= least, truth), far])
         limit = (
-            "The embedding is a static one that its package's wheel carries, and symmetric; the last column is the share "
-            f"of {len(clean):,} clean windows of 25 words that are so near to one of {len(held):,} items. It finds what "
-            "no n-gram can, and is not a rule of the pipeline: what it misses is more than it finds where it is safe, "
-            "and it would take a vector of every window of every document."
+            "The embedding is a static one that its package's wheel carries, and symmetric; the last column is the "
+            f"share of {len(clean):,} clean windows of 25 words that are so near to one of {len(held):,} items. It "
+            "finds what no n-gram can, and is not a rule of the pipeline: what it misses is more than it finds where "
+            "it is safe, and it would take a vector of every window of every document."
         )
     return Table(
         "Paraphrases: the limit of n-grams",

@@ -165,7 +165,8 @@ def quality_models(data: Path) -> Table:
     return Table(
         "Quality models",
         f"Stories held to be good against pages of documentation, {len(train[0]) + len(train[1]):,} texts to train and "
-        f"{sum(map(len, held)):,} held out, each of 400 to 1,500 characters. What is told apart here is a genre.",
+        f"{sum(map(len, held)):,} held out, each of 400 to 1,500 characters. What is told apart here is a genre, which "
+        "is easy: the table says that fixed point loses nothing, and what it costs.",
         ("model", "good found", "bad found", "balanced accuracy", "MB a CPU s"),
         rows,
     )
