@@ -44,11 +44,12 @@ def run(args: argparse.Namespace, lane: int, tell: Any = None) -> list[Result]:
             trials = [Trial(lab, seed, real=every > 0 and seed % every == every - 1) for seed in seeds]
         with suppress(KeyboardInterrupt):  # what was found until then is told
             for trial in trials[lane :: args.lanes]:
+                print(trial.seed, end=" ", file=sys.stderr, flush=True)  # a native library may end this process
                 found.append(trial.run())
                 if found[-1].wrong or args.seeds:
                     print(found[-1], flush=True)
                 if len(found) % 25 == 0:
-                    print(f"{len(found)} trials of {len(trials)}", file=sys.stderr, flush=True)
+                    print(f"\n{len(found)} trials of {len(trials)}", file=sys.stderr, flush=True)
         if tell:
             tell.put(found)
     finally:
@@ -89,7 +90,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="SEED", help="the first seed")
     parser.add_argument("--lanes", type=int, default=1, help="trials at the same time")
-    parser.add_argument("--real-every", type=int, default=50, metavar="N", help="one in N is a `corpus build`; 0: none")
+    parser.add_argument(
+        "--real-every", type=int, default=200, metavar="N", help="one in N is a `corpus build`; 0: none"
+    )
     parser.add_argument("--every-intermediate", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every trial there, too")
     args = parser.parse_args(arguments)

@@ -1,5 +1,6 @@
 """A build in a process of its own that can be stopped, hurt and killed: forked from the lab, which has everything
-loaded, and by the plans alone; or the `corpus` command as a person starts it.
+loaded, and by the plans alone or the `corpus` command itself; or that command as a person starts it. Where nothing is
+done to the process it is the lab itself: a fork of so much costs half as much as the build.
 """
 
 import json
@@ -13,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,15 @@ HANGS_AFTER_SECONDS = 600.0
 class How:
     """How one build is run. `stop_at` and `slow_from` count changes of the disk, `file_limit` is in bytes.
 
-    `pool` (n, d): the n-th map over several shards runs in processes, and stops when d shards are done.
+    `pool` (n, d): the n-th map over several shards runs in processes, and stops when d shards are done. `real` is the
+    `corpus` command with Dagster, `cold` the same in a process that loads everything anew.
     """
 
     version: str = "starter.v1"
     workers: int = 1
     pool: tuple[int, int] | None = None
     real: bool = False
+    cold: bool = False
     stop_at: int | None = None
     slow_from: int | None = None
     clock_seconds: float = 0
@@ -62,6 +65,11 @@ class How:
     @property
     def stops(self) -> bool:
         return self.stop_at is not None or self.pool is not None
+
+    @property
+    def in_the_lab(self) -> bool:
+        """Nothing is done to the process, so it need not be one of its own."""
+        return replace(self, version="", workers=1, proxy=None) == How(version="")
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Running:
         self._heard, say = os.pipe()
         hear, self._tell = os.pipe()
         words = (str(root), how.stop_at, say, hear, how.slow_from, how.clock_seconds)
-        if how.real:
+        if how.cold:
             self.pid = _start_command(root, how, log, words)
         else:
             sys.stdout.flush()
@@ -159,30 +167,88 @@ def _be_the_build(root: Path, how: How, log: Path, words: tuple, theirs: tuple[i
     try:
         for fd in theirs:
             os.close(fd)
-        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
-        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
-        for name in ("http_proxy", "no_proxy", *starter_runs.OURS):
-            os.environ.pop(name, None)
-        if how.proxy:
-            os.environ["http_proxy"] = how.proxy
+        _print_to(log)
+        _set_environment(how)
         if how.as_nobody and os.getuid() == 0:
             os.setgroups([])
             os.setgid(NOBODY)
             os.setuid(NOBODY)
         if how.file_limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (how.file_limit, how.file_limit))
-        build_command.build = lambda layout, key, **_: by_plans(layout, key, how, words[2:4])
         hooks.install(*words)
-        code = cli.main(["--root", str(root), "build", how.version])
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BaseException:  # what a person would see as a traceback
+        code = _command(root, how, words[2:4])
+    except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
     finally:
         os._exit(code)
+
+
+def _set_environment(how: How) -> None:
+    for name in ("http_proxy", "no_proxy", *starter_runs.OURS):
+        os.environ.pop(name, None)
+    if how.proxy:
+        os.environ["http_proxy"] = how.proxy
+
+
+def _print_to(log: Path) -> None:
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    os.close(out)
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def _command(root: Path, how: How, pipes: tuple[int, int] = (-1, -1)) -> int:
+    """`corpus build` in this process; its exit code, 99 after what a person would see as a traceback."""
+    as_it_is = build_command.build
+    if not how.real:
+        build_command.build = lambda layout, key, **_: by_plans(layout, key, how, pipes)
+    try:
+        return cli.main(["--root", str(root), "build", how.version])
+    except Exception:
+        traceback.print_exc()
+        return 99
+    finally:
+        build_command.build = as_it_is
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+class _HungError(BaseException):
+    """Which no build catches."""
+
+
+def in_the_lab(root: Path, how: How, log: Path) -> Ended:
+    """A build to whose process nothing is done, by the plans, in this one: within HANGS_AFTER_SECONDS, or it hangs."""
+
+    def stop(*_: object) -> None:
+        raise _HungError
+
+    before, place, streams = dict(os.environ), Path.cwd(), (os.dup(1), os.dup(2), sys.stdout, sys.stderr)
+    umask = os.umask(0o22)
+    os.umask(umask)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _print_to(log)
+    _set_environment(how)
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(int(HANGS_AFTER_SECONDS))
+    try:
+        code: int | None = _command(root, how)
+    except _HungError:
+        code = None
+    finally:
+        signal.alarm(0)
+        for number, stream in ((1, streams[0]), (2, streams[1])):
+            os.dup2(stream, number)
+            os.close(stream)
+        sys.stdout, sys.stderr = streams[2:]
+        os.environ.clear()
+        os.environ.update(before)
+        os.umask(umask)
+        os.chdir(place)
+    return Ended(code, log.read_text("utf-8", "replace"))
 
 
 def by_plans(layout: Layout, key: VersionKey, how: How, pipes: tuple[int, int]) -> int:

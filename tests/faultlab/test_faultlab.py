@@ -67,9 +67,8 @@ def test_a_hundred_hurt_builds_give_the_same_bytes_or_say_what_to_do(tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_a_thousand_hurt_builds_give_the_same_bytes_or_say_what_to_do(tmp_path: Path) -> None:
-    """The quick ones and these; one in fifty is `corpus build` itself, with Dagster's storage among the hurt."""
+    """The quick ones and these; one in two hundred is `corpus build` itself, with Dagster's storage among the hurt."""
     trials = lab(tmp_path, "--from", str(QUICK_TRIALS), "--trials", str(TRIALS - QUICK_TRIALS))
     assert [trial["seed"] for trial in trials] == list(range(QUICK_TRIALS, TRIALS))
     if TRIALS >= 1000:
@@ -77,7 +76,6 @@ def test_a_thousand_hurt_builds_give_the_same_bytes_or_say_what_to_do(tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_every_intermediate_that_is_short_is_refused_by_name(tmp_path: Path) -> None:
     """Each file of each step, right after that step: cut by its last byte, and with one byte flipped."""
     refused = 0
@@ -87,7 +85,7 @@ def test_every_intermediate_that_is_short_is_refused_by_name(tmp_path: Path) -> 
         if kind in READ_BY_LATER_STEPS and not any(stage in fault["detail"] for stage in READ_WHERE_THEY_ARE_MADE):
             assert fault["outcome"] == AFTER_REMEDY, fault
             refused += 1
-    assert refused > 100
+    assert refused > 70
 
 
 # The lab itself: what would be wrong is seen as wrong.
