@@ -35,6 +35,8 @@ LEAST_RECALL, WORTH_A_CHANGE, SETTLED = 0.9, 0.05, 0.25
 """A setting is suggested whose pairs the version's bands find; in place of the present one only where it is steadier by
 so much, and as a default only where less than so much of its drops is unsettled.
 """
+LEAST_DROPS = 30
+"""Of fewer drops one more or less changes the shares by several per cent: they say nothing of the settings."""
 
 
 @dataclass(frozen=True, order=True)
@@ -317,6 +319,13 @@ def _suggest(settings: Sequence[Measured], present: Setting, unit: str) -> tuple
         )
     if len(settings) == 1:
         return able[0], f"Only {able[0].setting} was measured: there is no neighbour to compare it with."
+    if (most := max(one.dropped for one in able)) < LEAST_DROPS:
+        nearest = min(able, key=away)
+        return nearest, (
+            f"No setting drops more than {plural(most, 'document')} of this sample, too few to tell settings apart. "
+            f"The nearest to the present {present}: {nearest.setting}. Sweep a version with more near duplicates, or "
+            f"look at pairs: corpus dedup sample."
+        )
     best = min(able, key=lambda one: (round(one.unsettled, 6), *away(one)))
     own = next((one for one in able if one.setting == present), None)
     if own and own.unsettled - best.unsettled < WORTH_A_CHANGE:

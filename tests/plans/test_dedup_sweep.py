@@ -71,7 +71,7 @@ def test_a_threshold_that_rounds_to_one_tolerates_no_edit(built):
     assert "no neighbour" in sweep.reason
 
 
-def one(threshold, unsettled, *, recall=1.0, dropped=10):
+def one(threshold, unsettled, *, recall=1.0, dropped=100):
     return Measured(Setting(5, threshold), dropped, 1, 2, 0, 3, unsettled, 40, recall)
 
 
@@ -84,6 +84,7 @@ def one(threshold, unsettled, *, recall=1.0, dropped=10):
         ([one(0.7, 0.3), one(0.8, 0.4)], 0.7, "No clear default; the steadiest: shingle 5, threshold 0.7"),
         ([one(0.7, 0.0, recall=0.4), one(0.8, 0.0, recall=0.5)], 0.8, "None suggested"),
         ([one(0.7, 0.0, dropped=0), one(0.8, 0.0, dropped=0)], 0.8, "No setting drops anything"),
+        ([one(0.7, 0.0, dropped=29), one(0.8, 0.4, dropped=9)], 0.8, "No setting drops more than 29 documents"),
     ],
 )
 def test_a_setting_is_suggested_that_the_bands_find_and_that_is_clearly_steadier(settings, threshold, words):
