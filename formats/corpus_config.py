@@ -16,6 +16,7 @@ from formats.json_fields import (
     Keyed,
     Kind,
     Listing,
+    MapOf,
     Number,
     OrNull,
     Problem,
@@ -26,6 +27,7 @@ from formats.json_fields import (
     first_problems,
     table,
 )
+from formats.language_rules import LANGUAGE_LIMITS
 from formats.ledger import name_of
 from formats.model_rules import Limits, PerplexityRules, QualityRules
 from formats.naming import VersionKey
@@ -34,6 +36,7 @@ from formats.reasons import (
     FILTERS,
     MODEL_FILTERS,
     PROFILES,
+    RULE_BY_REASON,
     RULES,
     SAMPLE_FILTER,
     SITE_FILTERS,
@@ -46,6 +49,7 @@ DEFAULT_ROW_GROUP_BYTES = 64 * 1024 * 1024
 NUM_PERM = 128
 _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 _FIELD = Text(says="the name of a field")
+_LANGUAGE = Text(r"[a-z]{2}|und", "an ISO 639-1 code or und")
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,12 @@ class LicenseRules(Rules):
 @dataclass(frozen=True)
 class LanguageRules(Rules):
     """An empty `allow` keeps every language, `und` too. The second voice is asked always, or where the first is
-    unsure.
+    unsure. With `own_rules` each language has limits and stop words of its own (language_rules.md).
     """
 
-    allow: Annotated[tuple[str, ...], SetOf(Text(r"[a-z]{2}|und", "an ISO 639-1 code or und"))] = ()
+    allow: Annotated[tuple[str, ...], SetOf(_LANGUAGE)] = ()
     second_voice: Annotated[str, Choice(("always", "unsure"))] = "always"
+    own_rules: bool = False
 
 
 @dataclass(frozen=True)
@@ -283,6 +288,10 @@ class CorpusConfig(Rules):
     profiles: Annotated[dict[str, dict[str, float | int | None]], Keyed(dict.fromkeys(PROFILES, _OVERRIDES))] = field(
         default_factory=dict
     )
+    languages: Annotated[
+        dict[str, dict[str, dict[str, float | int | None]]],
+        MapOf(_LANGUAGE, Keyed(dict.fromkeys(PROFILES, _OVERRIDES))),
+    ] = field(default_factory=dict)
     sites: SiteRules = SiteRules()
     words: WordRules = WordRules()
     domain_cap: DomainCapRules = DomainCapRules()
@@ -337,6 +346,25 @@ class CorpusConfig(Rules):
                 value = overrides.get(rule.reason, getattr(rule, profile))
                 applies = value is not None and name in self.filters
                 found[rule.reason] = round(value * rule.scale) if applies else None
+        return found
+
+    def language_thresholds(self, profile: str) -> dict[str, dict[str, int | None]]:
+        """By language, the thresholds for one profile that stand before those of `thresholds`, in the unit of the
+        signal; None where the rule does not apply to the language. What a person wrote stands before a language's own.
+        """
+        own = LANGUAGE_LIMITS[profile] if self.lang.own_rules else {}
+        written = self.profiles.get(profile, {})
+        found: dict[str, dict[str, int | None]] = {}
+        for code in sorted({*own, *self.languages}):
+            limits = {reason: written.get(reason, limit) for reason, limit in own.get(code, {}).items()}
+            limits |= self.languages.get(code, {}).get(profile, {})
+            scaled = {
+                reason: None if limit is None else round(limit * RULE_BY_REASON[reason].scale)
+                for reason, limit in sorted(limits.items())
+                if RULE_BY_REASON[reason].filter in self.filters
+            }
+            if scaled:
+                found[code] = scaled
         return found
 
 

@@ -276,6 +276,36 @@ class Keyed(Kind):
         return {**schema, "required": list(self.required)} if self.required else schema
 
 
+@dataclass(frozen=True)
+class MapOf(Kind):
+    """An object whose keys are texts of one kind, all with a value of one kind."""
+
+    key: Text
+    item: Kind
+
+    def problems(self, value: Any, path: str) -> Iterator[Problem]:
+        if not isinstance(value, dict):
+            yield path, f"expected an object of {self.key.says}, found {described(value)}"
+            return
+        for key, item in value.items():
+            inner = _join(path, shown_key(key))
+            yield from self.key.problems(key, inner)
+            yield from self.item.problems(item, inner)
+
+    def build(self, value: Any) -> Any:
+        return {key: self.item.build(item) for key, item in value.items()}
+
+    def dump(self, value: Any) -> Any:
+        return {key: self.item.dump(item) for key, item in value.items()}
+
+    def canonical(self, value: Any) -> dict[str, Any]:
+        return {key: self.item.canonical(item) for key, item in value.items()}
+
+    def schema(self) -> dict[str, Any]:
+        pattern = f"^(?:{self.key.pattern})$(?!\\n)"
+        return {"type": "object", "additionalProperties": False, "patternProperties": {pattern: self.item.schema()}}
+
+
 class Table(Keyed):
     """The object that a dataclass describes. The class may add `rules(values) -> Iterator[Problem]`, for what one
     field says about another (called when each field alone is right), and `SCHEMA_RULES`, the same in JSON Schema.

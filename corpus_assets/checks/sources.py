@@ -57,6 +57,19 @@ def retention(context: dg.AssetCheckExecutionContext, store: Store, engine: Engi
 
 
 @dg.asset_check(
+    asset=filtered_docs,
+    partitions_def=by_pair,
+    description="Of each language with a hundred documents, the filters keep at least half of the source's share",
+)
+def retention_of_languages(
+    context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource
+) -> dg.AssetCheckResult:
+    key = PairKey.parse(context.partition_key)
+    build = Build(store.layout, engine.open(store.layout))
+    return as_result(lambda: audit.retention_of_languages(build, load_pair(store.layout, key)), key, warn=True)
+
+
+@dg.asset_check(
     asset=scrubbed_docs,
     partitions_def=by_pair,
     blocking=True,

@@ -4,6 +4,9 @@ Cost: two walks over the bytes (characters and words; lines) and the look-ups of
 in time and in memory (at most some 100 bytes a word of the longest document).
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 from numba import njit
@@ -11,7 +14,7 @@ from numba import njit
 from corpus_assets.kernels.arrow import string_buffers
 from corpus_assets.kernels.repetition import WIDEST, count_repeats, fold_paragraphs, ngram_cover, table_size
 from corpus_assets.kernels.unicode_tables import LETTER, NUMBER, SINGLE, SPACE, tables
-from corpus_assets.kernels.words import FNV_OFFSET, FNV_PRIME, decode
+from corpus_assets.kernels.words import FNV_OFFSET, FNV_PRIME, GOLDEN, decode, word_hashes
 
 NAMES = (
     "n_words", "n_chars", "replacement_char_ratio", "control_char_ratio", "mean_word_chars", "symbol_word_ratio",
@@ -31,8 +34,9 @@ _SINGLE = len(NAMES) - 1
 _NUM_NGRAM_SIGNALS = WIDEST - 1
 
 STOP_WORDS = ("the", "be", "to", "of", "and", "that", "have", "with")
-"""Gopher's eight (Rae et al. 2021, A1.1)."""
-_MAX_STOP_WORD = max(map(len, STOP_WORDS))
+"""Gopher's eight (Rae et al. 2021, A1.1): of a document whose language has no set of its own."""
+MAX_WORDS = 8
+"""Words in a row that one entry of a set may be."""
 
 BULLETS = np.array([ord(c) for c in "•‣⁃∙▪▫■□●○◦"], np.uint32)
 """A line that begins with one of these is a list item; one that begins with * + - only where white space follows."""
@@ -42,14 +46,58 @@ _HORIZONTAL_ELLIPSIS, _REPLACEMENT_CHARACTER = np.uint32(0x2026), np.uint32(0xFF
 _U64 = np.uint64
 
 
-def _word_hash(word: str) -> int:
-    value = int(FNV_OFFSET)
-    for char in word:
-        value = (value ^ ord(char)) * int(FNV_PRIME) % 2**64
-    return value
+@dataclass(frozen=True)
+class StopWords:
+    """Sets of stop words by language, as the kernel reads them: set i is entries first[i] to first[i + 1], and set 0 is
+    STOP_WORDS. An entry is the hash of its words, and how many they are; a bit of `masks` for each hash of a first word
+    rules most words out.
+    """
+
+    number: Mapping[str, int]
+    first: np.ndarray
+    keys: np.ndarray
+    lengths: np.ndarray
+    masks: np.ndarray
+
+    @classmethod
+    def of(cls, sets: Mapping[str, Iterable[str]]) -> "StopWords":
+        """Entries are cut into words as texts are, so one of a script without spaces is several words in a row.
+
+        Raises ValueError for an entry of no word, or of more than MAX_WORDS.
+        """
+        first, keys, lengths, masks = [0], [], [], []
+        for entries in (STOP_WORDS, *sets.values()):
+            mask = 0
+            for words in map(_hashes, entries):
+                mask |= 1 << (words[0] >> 58)
+                keys.append(_row_hash(words))
+                lengths.append(len(words))
+            masks.append(mask)
+            first.append(len(keys))
+        number = {language: i for i, language in enumerate(sets, 1)}
+        return cls(
+            number,
+            np.array(first, np.int64),
+            np.array(keys, np.uint64),
+            np.array(lengths, np.int64),
+            np.array(masks, np.uint64),
+        )
 
 
-_STOP_HASHES = np.array([_word_hash(word) for word in STOP_WORDS], np.uint64)
+def _hashes(entry: str) -> list[int]:
+    data = np.frombuffer(entry.encode("utf-8"), np.uint8)
+    out = np.empty(data.size, np.uint64)
+    found = [int(word) for word in out[: word_hashes(data, 0, data.size, *tables(), out)]]
+    if not 1 <= len(found) <= MAX_WORDS:
+        raise ValueError(f"stop word {entry!r}: is {len(found)} words, expected 1 to {MAX_WORDS}")
+    return found
+
+
+def _row_hash(words: Sequence[int]) -> int:
+    key = words[0]
+    for word in words[1:]:
+        key = (key * int(GOLDEN) + word) % 2**64
+    return key
 
 
 @njit(nogil=True, cache=True)
@@ -111,12 +159,17 @@ def _scan_words(data, i, end, kind, lower, words, starts, ends, row):  # type: i
 
 
 @njit(nogil=True, cache=True)
-def _distinct_stop_words(words, starts, ends, n, stop_hashes):  # type: ignore[no-untyped-def]
-    seen = np.zeros(stop_hashes.size, np.bool_)
+def _distinct_stop_words(words, starts, ends, n, keys, lengths, mask):  # type: ignore[no-untyped-def]
+    """How many of a set's entries occur; the words of one stand after each other with nothing between them."""
+    seen = np.zeros(keys.size, np.bool_)
     for i in range(n):
-        if ends[i] - starts[i] <= _MAX_STOP_WORD:
-            for s in range(stop_hashes.size):
-                seen[s] |= words[i] == stop_hashes[s]
+        if mask >> (words[i] >> _U64(58)) & _U64(1) == 0:
+            continue
+        for s in range(keys.size):
+            key, j = words[i], i + 1
+            while j < i + lengths[s] and j < n and starts[j] == ends[j - 1]:
+                key, j = key * GOLDEN + words[j], j + 1
+            seen[s] |= key == keys[s] and j == i + lengths[s]
     found = 0
     for s in range(seen.size):  # seen.sum() would make every process load numba's mathematics
         found += seen[s]
@@ -175,7 +228,7 @@ def _ends_in_ellipsis(data, end, length):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _measure(data, offsets, kind, lower, stop_hashes, out):  # type: ignore[no-untyped-def]
+def _measure(data, offsets, kind, lower, which, first, stop_keys, lengths, masks, out):  # type: ignore[no-untyped-def]
     longest = 0
     for d in range(offsets.size - 1):
         longest = max(longest, offsets[d + 1] - offsets[d])
@@ -191,7 +244,10 @@ def _measure(data, offsets, kind, lower, stop_hashes, out):  # type: ignore[no-u
         n = _scan_words(data, begin, end, kind, lower, keys, starts, ends, row)
         if 2 * table_size(n) > table.size:
             table, stamp = np.zeros(2 * table_size(n), np.uint64), _U64(0)
-        row[_STOP_WORDS] = _distinct_stop_words(keys, starts, ends, n, stop_hashes)
+        low, high = first[which[d]], first[which[d] + 1]
+        row[_STOP_WORDS] = _distinct_stop_words(
+            keys, starts, ends, n, stop_keys[low:high], lengths[low:high], masks[which[d]]
+        )
         stamp = ngram_cover(keys, starts, ends, n, table, stamp, scratch, cover)
         n_chars = row[_N_CHARS]
         for i in range(_NUM_NGRAM_SIGNALS):
@@ -208,12 +264,19 @@ def _measure(data, offsets, kind, lower, stop_hashes, out):  # type: ignore[no-u
         stamp += _U64(2)
 
 
-def text_signals(text: pa.Array) -> pa.RecordBatch:
+ENGLISH = StopWords.of({})
+
+
+def text_signals(text: pa.Array, lang: pa.Array | None = None, stop_words: StopWords = ENGLISH) -> pa.RecordBatch:
     """One row of int64 `NAMES` a document of a large_string column; a null row is an empty document.
 
+    lang: the language of each row, which says whose stop words are counted: English ones where it has no set.
     A ratio whose denominator is 0 is 0, so a document without words, lines or characters has numbers too.
     """
     offsets, data = string_buffers(text)
     out = np.zeros((len(text), len(NAMES)), np.int64)
-    _measure(data, offsets, *tables(), _STOP_HASHES, out)
+    codes = [] if lang is None else lang.to_pylist()
+    which = np.array([stop_words.number.get(code, 0) for code in codes] or [0] * len(text), np.int64)
+    sets = (stop_words.first, stop_words.keys, stop_words.lengths, stop_words.masks)
+    _measure(data, offsets, *tables(), which, *sets, out)
     return pa.RecordBatch.from_arrays([pa.array(np.ascontiguousarray(column)) for column in out.T], list(NAMES))

@@ -17,7 +17,7 @@ from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.pinned import Build, Pair, Version, load_pairs, load_version, pinned_value, todays_value
 from corpus_assets.plans.published_version import open_published, published_versions
 from corpus_assets.plans.scrub import scrubbed_docs
-from corpus_assets.plans.source_stages import documents, signals, verdicts
+from corpus_assets.plans.source_stages import counted_signals, documents, signals, verdicts
 from corpus_assets.validation.ledger import ROW_CHECKS
 from formats import corpus_manifest, corpus_shard, dataset, durable
 from formats import evidence as evidence_files
@@ -26,9 +26,13 @@ from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from formats.reasons import FILTER_BY_REASON, Reason
 from formats.reject_reasons import DAMAGED
+from formats.stage_tables import SIGNALS, VERDICTS
 
+KEPT = Reason.KEPT.value
 MIN_RETENTION = 0.1
 MAX_RETENTION_LOSS = 0.1
+MIN_LANGUAGE_DOCS, MIN_LANGUAGE_RETENTION = 100, 0.5
+"""A language of so many documents of a source should keep at least half of the share that the source keeps."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,34 @@ def retention(build: Build, pair: Pair) -> Finding:
     most = max(((n, why) for why, n in counts.items() if why != Reason.KEPT), default=(0, "nothing"))
     words = f"{kept} of {total} documents kept ({share:.1%}); most go by {most[1]} ({most[0]})"
     return Finding(share >= MIN_RETENTION, words, {"kept_ratio": share, "kept": kept})
+
+
+def retention_of_languages(build: Build, pair: Pair) -> Finding:
+    """Of each language of a source, the share of documents that the filters keep, against that of the whole source."""
+    by_language: dict[str, Counter[str]] = {}
+    measured, judged = counted_signals(build, pair).open(), verdicts(build, pair).open()
+    for mine, theirs in zip(measured.shards, judged.shards, strict=True):
+        lang = pa.Table.from_batches(dataset.read_shard(mine, columns=["lang"]), pa.schema([SIGNALS.field("lang")]))
+        verdict = pa.Table.from_batches(
+            dataset.read_shard(theirs, columns=["verdict"]), pa.schema([VERDICTS.field("verdict")])
+        )
+        rows = lang.append_column("verdict", verdict["verdict"]).group_by(["lang", "verdict"])
+        for row in rows.aggregate([([], "count_all")]).to_pylist():
+            by_language.setdefault(row["lang"], Counter())[row["verdict"]] += row["count_all"]
+    whole = sum(by_language.values(), Counter[str]())
+    share = whole[KEPT] / whole.total() if whole else 1.0
+    by_language.pop(corpus_shard.UNDETERMINED, None)  # what is too short to have a language goes for that
+    large = {code: counts for code, counts in by_language.items() if counts.total() >= MIN_LANGUAGE_DOCS}
+    kept = {code: counts[KEPT] / counts.total() for code, counts in sorted(large.items())}
+    low = [code for code in kept if kept[code] < MIN_LANGUAGE_RETENTION * share]
+    told = [f"{code} {kept[code]:.1%}, most go by {_most_lost(large[code])}" for code in low]
+    words = f"{share:.1%} kept of all languages; " + ("; ".join(told) or "none keeps less than half of that")
+    return Finding(not low, words, {"languages": len(large), "languages_low": len(low)})
+
+
+def _most_lost(counts: Counter[str]) -> str:
+    n, why = min((-n, why) for why, n in counts.items() if why != KEPT)
+    return f"{why} ({-n})"
 
 
 def survivors_conserved(build: Build, pairs: list[Pair], pair: Pair) -> Finding:

@@ -1,5 +1,6 @@
 """The sections of a datasheet on what is in it: sources, their terms, languages, lengths, hosts, dates, splits."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from corpus_assets.plans import datasheet_pictures as drawn
@@ -8,8 +9,9 @@ from corpus_assets.plans import page_markup as markup
 from corpus_assets.plans.datasheet_figures import Figures
 from corpus_assets.plans.for_people import num_bytes, plural
 from corpus_assets.plans.page_markup import Html, Right
+from formats.reasons import Reason
 
-NUM_NAMED = 4
+NUM_NAMED, MAX_LANGUAGES = 4, 40
 
 
 def sources(figures: Figures) -> Html:
@@ -92,7 +94,24 @@ def hosts(figures: Figures) -> Html:
 
 
 def languages(figures: Figures) -> Html:
-    return markup.figure(drawn.languages(figures))
+    ranked = sorted(figures.by_language.items(), key=lambda item: (-item[1].total(), item[0]))
+    rows = [_kept_of(code, verdicts) for code, verdicts in ranked[:MAX_LANGUAGES]]
+    if rest := ranked[MAX_LANGUAGES:]:
+        rows.append(_kept_of(f"{len(rest)} others", sum((verdicts for _, verdicts in rest), Counter())))
+    words = "Of the raw documents of each language, those that are published, and the reason that took most."
+    if figures.config.lang.own_rules:
+        words += " Each language is judged by limits and stop words of its own."
+    table = markup.table(("language", "documents", "published", "of documents", "most went as", "documents"), rows)
+    return Html(
+        f"{markup.figure(drawn.languages(figures))}<h3>What is kept of each</h3>{markup.paragraph(words)}{table}"
+    )
+
+
+def _kept_of(name: str, verdicts: Counter[str]) -> list[object]:
+    lost = sorted((-n, reason) for reason, n in verdicts.items() if reason != Reason.KEPT)
+    most, reason = lost[0] if lost else (0, "")
+    kept, of = verdicts[Reason.KEPT.value], verdicts.total()
+    return [name, of, kept, markup.share_of(kept, of), markup.code(reason, whole=True) if reason else "", -most]
 
 
 def dates(figures: Figures) -> Html:

@@ -19,6 +19,7 @@ from corpus_assets.plans.datasheet_hosts import HostCounts
 from corpus_assets.plans.published_version import PublishedVersion
 from formats import evidence
 from formats.corpus_config import CorpusConfig
+from formats.corpus_shard import UNDETERMINED
 from formats.errors import CorruptDataError
 from formats.ledger import LedgerRow
 from formats.reasons import FILTER_BY_REASON, RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
@@ -90,6 +91,8 @@ class Figures:
     signals: list[SignalFigures] = field(default_factory=list)
     hosts: HostCounts = field(default_factory=HostCounts)
     verdicts: Counter[str] = field(default_factory=Counter)
+    by_language: dict[str, Counter[str]] = field(default_factory=dict)
+    """Per language the verdicts on its raw documents; `und` holds also what was never measured."""
     examples: dict[str, str] = field(default_factory=dict)
     """Per verdict the id of the first document that has it."""
     clusters: list[tuple[int, int, int]] = field(default_factory=lambda: [(0, 0, 0)] * len(CLUSTER_SIZES))
@@ -154,7 +157,7 @@ def measure(version: PublishedVersion) -> Figures:
     figures.signals = _signals_to_draw(figures)
     profile_of = {one.name: one.row.profile for one in sources}
     signals = [one.rule.signal for one in figures.signals]
-    names = ("id", "source_id", "url", "n_chars", "verdict", "rules_not_applied", *signals)
+    names = ("id", "source_id", "url", "lang", "n_chars", "verdict", "rules_not_applied", *signals)
     for batch in evidence.read(version.evidence, "documents", columns=tuple(dict.fromkeys(names))):
         _add(figures, batch, profile_of)
     for batch in evidence.read(version.evidence, "clusters"):
@@ -208,6 +211,9 @@ def _add(figures: Figures, batch: pa.RecordBatch, profile_of: Mapping[str, str])
         if row["values"] not in figures.examples:
             at = pc.index(verdict, pa.scalar(row["values"], verdict.type)).as_py()
             figures.examples[row["values"]] = batch.column("id")[at].as_py()
+    pairs = pa.table({"lang": batch.column("lang"), "verdict": verdict}).group_by(["lang", "verdict"])
+    for row in pairs.aggregate([([], "count_all")]).to_pylist():
+        figures.by_language.setdefault(row["lang"] or UNDETERMINED, Counter())[row["verdict"]] += row["count_all"]
     kept = batch.filter(pc.equal(verdict, Reason.KEPT.value))
     figures.lengths.add(kept.column("n_chars").to_numpy())
     figures.hosts.add(kept.column("url"), kept.column("n_chars"))

@@ -60,15 +60,15 @@ def asked(rule: Rule) -> str:
 
 
 def limit_words(rule: Rule, rules: Mapping[str, Any], lang: str | None = None) -> str | None:
-    """The rule's limit for a source; None where it does not apply. `rules` are those of the source. Rules of models may
-    have another limit for each language: that of `lang`, or all of them.
+    """The rule's limit for a source; None where it does not apply. `rules` are those of the source. A language may have
+    another limit: that of `lang`; where no language is asked for, rules of models tell all of theirs.
     """
     if rule in MODEL_RULES:
         limits = rules.get("limits", {}).get(rule.reason, {})
         mine = {one: limit for one, limit in limits.items() if lang is None or one in (lang, EVERY_LANGUAGE)}
         words = [_of_language(one, number(limit, rule.scale), lang) for one, limit in sorted(mine.items())]
         return ", ".join(words) or None
-    limit = rules["thresholds"].get(rule.reason)
+    limit = rules.get("by_language", {}).get(lang, {}).get(rule.reason, rules["thresholds"].get(rule.reason))
     if limit is None:
         return None
     return ", ".join(rules["lang_allow"]) if rule.bound == "allow" else number(limit, rule.scale)

@@ -88,13 +88,17 @@ def counted_signals(build: Build, pair: Pair) -> Output:
 
 
 def filter_settings(pair: Pair) -> dict[str, Any]:
-    """The rules that decide the verdicts of one source: thresholds of its profile, order of filters, languages."""
-    return {
+    """The rules that decide the verdicts of one source: thresholds of its profile, order of filters, languages; where
+    languages have thresholds of their own, these.
+    """
+    by_language = pair.config.language_thresholds(pair.row.profile)
+    rules = {
         "profile": pair.row.profile,
         "thresholds": pair.config.thresholds(pair.row.profile),
         "filters": list(pair.config.filters),
         "lang_allow": list(pair.config.lang.allow),
     }
+    return rules | {"by_language": by_language} if by_language else rules
 
 
 def all_rules(pair: Pair) -> dict[str, Any]:

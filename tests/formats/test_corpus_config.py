@@ -34,6 +34,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     "licenses as a list": (document(licenses=["MIT"]), "licenses: expected an object of allow"),
     "nothing allowed": (document(licenses={"allow": []}), "licenses.allow: expected at least 1"),
     "unknown setting": (document(shard_row=1), "shard_row: unknown setting; did you mean shard_rows?"),
+    "no language": (document(languages={"german": {}}), "languages.german: expected an ISO 639-1 code"),
+    "languages as a list": (document(languages=["de"]), "languages: expected an object of an ISO 639-1 code"),
+    "unknown rule of a language": (
+        document(languages={"de": {"prose": {"too_few_word": 1}}}),
+        "languages.de.prose.too_few_word: unknown setting; did you mean too_few_words?",
+    ),
     "misspelt deep down": (
         document(dedup={"near": {"treshold": 0.8}}),
         "dedup.near.treshold: unknown setting; did you mean jaccard_threshold?",
@@ -197,6 +203,34 @@ def test_rules_decide_in_the_order_of_the_filters_and_not_at_all_without_their_f
 def test_an_unknown_profile_has_no_thresholds():
     with pytest.raises(ConfigError, match="poem"):
         from_document(document()).thresholds("poem")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_without_own_rules_no_language_has_thresholds_of_its_own(profile):
+    assert from_document(document()).language_thresholds(profile) == {}
+
+
+def test_what_a_person_wrote_stands_before_a_languages_own_limit():
+    own = from_document(
+        document(
+            lang={"own_rules": True},
+            profiles={"prose": {"too_few_stop_words": 3, "too_many_symbols": 0.2}},
+            languages={"th": {"prose": {"too_few_stop_words": 1}}, "ko": {"short": {"too_long": None}}},
+        )
+    )
+    prose, short = own.language_thresholds("prose"), own.language_thresholds("short")
+    assert prose["de"] == {"too_few_stop_words": 3}
+    assert prose["ja"]["too_many_duplicate_10grams"] == 150_000
+    assert prose["th"]["too_few_stop_words"] == 1
+    assert prose["th"]["too_many_duplicate_10grams"] is None
+    assert prose["ko"]["mean_word_too_short"] == 2_000
+    assert short == {"ko": {"too_long": None}}
+    assert own.thresholds("prose")["too_many_symbols"] == 200_000
+
+
+def test_a_limit_of_a_filter_that_is_not_configured_is_left_out():
+    config = from_document(document(lang={"own_rules": True}, filters=["length", "repetition"]))
+    assert config.language_thresholds("prose")["ja"] == {"too_many_duplicate_10grams": 150_000}
 
 
 @given(st.integers(0, 1_000_000))

@@ -4,6 +4,8 @@ It shares the frozen Unicode tables and the names with the kernels, and no line 
 """
 
 from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
 
 from corpus_assets.kernels.unicode_tables import LETTER, MARK, NUMBER, SINGLE, SPACE, tables
 
@@ -93,7 +95,18 @@ def per_million(part: int, whole: int) -> int:
     return part * 1_000_000 // whole if whole else 0
 
 
-def signals(text: str) -> dict[str, int]:
+def occurs(entry: str, words: list[Word]) -> bool:
+    """Whether the words of an entry stand in the text, one after the other with nothing between."""
+    parts = [part for part, _, _ in words_of(entry)]
+    for at in range(len(words) - len(parts) + 1):
+        run = words[at : at + len(parts)]
+        joined = all(left[2] == right[1] for left, right in pairwise(run))
+        if joined and [word for word, _, _ in run] == parts:
+            return True
+    return False
+
+
+def signals(text: str, stop_words: Iterable[str] = STOP_WORDS) -> dict[str, int]:
     words = words_of(text)
     singles = [word for word, start, _ in words if is_kind(text[start], SINGLE)]
     alphabetic = [word for word, _, _ in words if any(is_kind(char, LETTER, SINGLE) for char in word)]
@@ -112,7 +125,7 @@ def signals(text: str) -> dict[str, int]:
         "bullet_line_ratio": per_million(sum(map(is_bullet, lines)), len(lines)),
         "ellipsis_line_ratio": per_million(sum(line.endswith(("...", "…")) for line in lines), len(lines)),
         "alphabetic_word_ratio": per_million(len(alphabetic), len(words)),
-        "stop_words": len(STOP_WORDS & {word for word, _, _ in words}),
+        "stop_words": sum(occurs(entry, words) for entry in stop_words),
         "duplicate_line_ratio": per_million(len(repeats(lines)), len(lines)),
         "duplicate_line_char_ratio": per_million(sum(map(len, repeats(lines))), len(text)),
         "duplicate_paragraph_ratio": per_million(len(repeats(joined)), len(joined)),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus_assets.kernels import text_signals as kernel
-from corpus_assets.kernels.text_signals import text_signals
+from corpus_assets.kernels.text_signals import StopWords, text_signals
 from corpus_assets.kernels.words import word_count
 from formats.stage_tables import COUNTED_SIGNALS
 from tests.kernels import reference_signals as reference
@@ -49,6 +49,29 @@ def test_a_slice_of_a_column_with_nulls_is_measured_row_by_row(texts, data):
     start = data.draw(st.integers(0, len(texts)))
     column = pa.array(texts, pa.large_string())[start:]
     assert text_signals(column).to_pylist() == [reference.signals(text or "") for text in texts[start:]]
+
+
+SETS = {"de": ["der", "und", "naïve", "straße"], "th": ["ไทย", "ทย", "ไ"], "zh": ["我", "喜欢"], "el": ["αβγ", "42"]}
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(documents, st.sampled_from(["en", "und", None, *SETS])), max_size=6))
+def test_stop_words_are_those_of_the_language_and_english_where_it_has_none(rows):
+    text, lang = (pa.array([row[i] for row in rows], pa.large_string()) for i in (0, 1))
+    found = text_signals(text, lang, StopWords.of(SETS)).to_pylist()
+    assert found == [reference.signals(one, SETS.get(code, reference.STOP_WORDS)) for one, code in rows]
+
+
+def test_a_stop_word_of_a_script_without_spaces_is_its_characters_in_a_row_and_nothing_between():
+    text = pa.array(["แมวและหมา", "แล ะ", "แ ล ะ", "และ และ"], pa.large_string())
+    found = text_signals(text, pa.array(["th"] * 4), StopWords.of({"th": ["และ"]}))
+    assert found["stop_words"].to_pylist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("entry", "words"), [("", 0), (" — ", 0), ("ไ" * 9, 9)])
+def test_a_stop_word_of_no_word_or_too_many_is_refused(entry, words):
+    with pytest.raises(ValueError, match=f"is {words} words, expected 1 to 8"):
+        StopWords.of({"th": [entry]})
 
 
 @settings(deadline=None)

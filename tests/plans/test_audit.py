@@ -1,5 +1,6 @@
 """The audits on the tiny corpus: all pass, and each finds what breaks its promise, in words."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -59,6 +60,7 @@ def of_pair(layout: Layout, key: PairKey) -> dict[str, Finding]:
         "few_records_damaged": audit.few_records_damaged(layout, pair),
         "documents_conserved": audit.documents_conserved(build, pair),
         "retention": audit.retention(build, pair),
+        "retention_of_languages": audit.retention_of_languages(build, pair),
         "survivors_conserved": audit.survivors_conserved(build, load_pairs(layout, key.version), pair),
     }
 
@@ -236,6 +238,18 @@ def test_retention_names_the_reason_that_took_most(layout: Layout) -> None:
     found = audit.retention(build, pair)
     assert not found.passed
     assert found.words == "0 of 10 documents kept (0.0%); most go by too_few_words (8)"
+
+
+def test_a_language_that_loses_most_of_its_documents_is_named_with_the_reason(layout: Layout, monkeypatch) -> None:
+    build, pair = tampering.a_build(layout), load_pair(layout, TALES)
+    assert audit.retention_of_languages(build, pair).passed, "ten documents say nothing"
+    monkeypatch.setattr(audit, "MIN_LANGUAGE_DOCS", 1)
+    monkeypatch.setattr(audit, "MIN_LANGUAGE_RETENTION", 1.2)
+    found = audit.retention_of_languages(build, pair)
+    assert not found.passed
+    assert re.fullmatch(r"70.0% kept of all languages; en 77.8%, most go by \w+ \(\d\)", found.words), (
+        "und is no language"
+    )
 
 
 def test_a_source_whose_row_left_the_ledger_is_named(layout: Layout) -> None:

@@ -87,6 +87,11 @@ def test_figures_are_those_of_a_slow_count_of_the_evidence(layout, key):
     assert figures.num_chars == sum(row["n_chars"] for row in kept)
     assert figures.verdicts == Counter(row["verdict"] for row in rows)
     assert figures.shard_bytes == sum(path.stat().st_size for path in layout.version(key).glob("*.parquet"))
+    languages = {row["lang"] or "und" for row in rows}
+    of_language = {
+        code: Counter(row["verdict"] for row in rows if (row["lang"] or "und") == code) for code in languages
+    }
+    assert figures.by_language == of_language
     for verdict, example in figures.examples.items():
         assert example == next(row["id"] for row in rows if row["verdict"] == verdict)
     hosts = Counter(urlsplit(row["url"]).hostname for row in kept if row["url"].startswith("http"))
@@ -221,6 +226,18 @@ def hundred_sources(figures: datasheet_figures.Figures, retrieved: list[str]) ->
     rows = [replace(one.row, source_id=f"s{i:03d}", retrieved=day) for i, day in enumerate(retrieved)]
     sources = [replace(one, row=row, counts={**one.counts, "kept": 1, "chars": i}) for i, row in enumerate(rows)]
     return replace(figures, sources=sources)
+
+
+def test_the_share_that_is_kept_of_a_language_stands_beside_what_took_most(layout):
+    figures = measure(open_published(layout, V1))
+    cells = Page(datasheet_page.render(figures)).cells
+    for code, verdicts in figures.by_language.items():
+        lost = {reason: n for reason, n in verdicts.items() if reason != "kept"}
+        most = min(lost, key=lambda reason: (-lost[reason], reason)) if lost else ""
+        at = [i for i in range(len(cells)) if cells[i : i + 3] == [code, str(verdicts.total()), str(verdicts["kept"])]]
+        assert len(at) == 1
+        assert cells[at[0] + 4] == most
+        assert cells[at[0] + 5].startswith(str(lost.get(most, 0)))
 
 
 def test_a_hundred_sources_are_drawn_as_the_largest_and_all_others(layout):

@@ -29,7 +29,7 @@ def duplicates(pairs=()):
     return pa.table({"k": pa.array(k, pa.int64()), "keeper_k": pa.array(keeper, pa.int64())})
 
 
-def verdicts(*changes, profile="prose", thresholds=None, filters=FILTERS, lang_allow=(), pairs=()):
+def verdicts(*changes, profile="prose", thresholds=None, filters=FILTERS, lang_allow=(), pairs=(), by_language=None):
     found = filter_documents(
         rows(*changes),
         duplicates(pairs),
@@ -37,6 +37,7 @@ def verdicts(*changes, profile="prose", thresholds=None, filters=FILTERS, lang_a
         thresholds=thresholds or {},
         filters=filters,
         lang_allow=lang_allow,
+        by_language=by_language or {},
     )
     found.validate(full=True)
     assert found.schema == VERDICTS
@@ -51,18 +52,19 @@ def bits(value):
     return {reason for reason, bit in RULE_BIT.items() if value & bit}
 
 
-def twin(row, profile, thresholds, filters, lang_allow, pairs):
+def twin(row, profile, thresholds, filters, lang_allow, pairs, by_language):
     """The verdict of one row, a rule at a time."""
     failed, not_applied = set(), set()
     for rule in RULES:
-        limit = thresholds.get(rule.reason, rule.limit(profile))
+        own = by_language.get(row["lang"], {})
+        limit = own.get(rule.reason, thresholds.get(rule.reason, rule.limit(profile)))
         value, single = row[rule.signal], row["single_word_ratio"] > 500_000
         if (
             rule.filter not in filters
             or limit is None
             or value is None
             or (rule.reason == "language_not_allowed" and not lang_allow)
-            or (rule.reason == "too_few_stop_words" and row["lang"] != "en")
+            or (rule.reason == "too_few_stop_words" and row["lang"] != "en" and rule.reason not in own)
             or (single and rule.reason in ("mean_word_too_short", "mean_word_too_long", "too_few_alphabetic_words"))
             or (single and rule.reason[:-5] in [f"too_many_duplicate_{n}" for n in "56789"])
         ):
@@ -100,15 +102,15 @@ limits = st.dictionaries(st.sampled_from(sorted(RULE_BIT)), st.sampled_from([Non
     st.lists(st.sampled_from(FILTERS), unique=True),
     st.sampled_from([(), ("en",), ("de", "und")]),
     st.dictionaries(st.integers(1, 9), st.just(0)),
+    st.dictionaries(st.sampled_from(["de", "en", "ko"]), limits, max_size=2),
 )
-def test_verdicts_equal_those_of_a_rule_at_a_time(documents, profile, thresholds, filters, lang_allow, keepers):
+def test_verdicts_equal_those_of_a_rule_at_a_time(documents, profile, thresholds, filters, allow, keepers, own):
     pairs = list(keepers.items())
-    found = verdicts(
-        *documents, profile=profile, thresholds=thresholds, filters=filters, lang_allow=lang_allow, pairs=pairs
-    )
+    rules = {"profile": profile, "thresholds": thresholds, "filters": filters, "lang_allow": allow}
+    found = verdicts(*documents, **rules, pairs=pairs, by_language=own)
     for row, signals in zip(found, rows(*documents).to_pylist(), strict=True):
         answer = row["verdict"], bits(row["rules_failed"]), bits(row["rules_not_applied"]), row["keeper_k"]
-        assert answer == twin(signals, profile, thresholds, filters, lang_allow, pairs)
+        assert answer == twin(signals, profile, thresholds, filters, allow, pairs, own)
 
 
 @settings(deadline=None)
@@ -229,6 +231,20 @@ def test_what_does_not_exist_is_refused_by_name(wrong, word):
 
 def test_no_rows_give_no_verdicts():
     assert verdicts() == []
+
+
+def test_a_language_is_judged_by_its_own_limits_and_others_are_not():
+    few = {"too_few_stop_words": 2, "mean_word_too_short": 2_000}
+    korean, german, english = {"lang": "ko", "mean_word_chars": 2_500}, {"lang": "de"}, {"mean_word_chars": 2_500}
+    found = verdicts(korean, german | {"stop_words": 1}, english, by_language={"ko": few, "de": few})
+    assert [row["verdict"] for row in found] == ["kept", "too_few_stop_words", "mean_word_too_short"]
+
+
+def test_a_rule_of_a_language_that_is_off_is_recorded_as_not_applied():
+    off = {"th": {"top_4gram_too_frequent": None}}
+    thai, english = verdicts({"lang": "th", "top_4gram_char_ratio": 900_000}, {}, by_language=off)
+    assert thai["verdict"] == "kept"
+    assert "top_4gram_too_frequent" in bits(thai["rules_not_applied"]) - bits(english["rules_not_applied"])
 
 
 def test_what_is_not_a_rule_belongs_to_no_filter():
