@@ -55,7 +55,9 @@ def _remote(url: str, sources: Sources) -> list[str]:
 def _local(argument: str, note: Note) -> Iterator[str]:
     path = Path(argument)
     if path.is_dir():
-        yield from (str(file) for file in _below(path, note))
+        files = list(_below(path, note))
+        _tell_of_links(path, files, note)
+        yield from map(str, files)
     elif path.is_file():
         yield argument
     elif path.exists():
@@ -64,6 +66,17 @@ def _local(argument: str, note: Note) -> Iterator[str]:
         yield from (str(file) for file in _matching(argument, note))
     elif path.is_symlink():
         raise ConfigError(f"{argument}: is a link to what is not there")
+
+
+def _tell_of_links(folder: Path, files: list[Path], note: Note) -> None:
+    """Links out of the folder are taken, as caches of data sets are made of them; but a person says under which licence
+    the files are, and may not know of these.
+    """
+    inside = folder.resolve()
+    led_out = [(file, to) for file in files if file.is_symlink() and inside not in (to := file.resolve()).parents]
+    if led_out:
+        file, to = led_out[0]
+        note(file, f"taken, a link to {to}, which is not below {folder}; there are {len(led_out)} such links")
 
 
 def _below(folder: Path, note: Note, *, hidden: bool = False, depth: int = _ANY_DEPTH) -> Iterator[Path]:
@@ -99,9 +112,10 @@ def _matching(pattern: str, note: Note) -> Iterator[Path]:
             note(path, words)
 
     # Not glob.glob, whose ** follows links to folders, and so goes round in a loop of them.
-    for path in _below(base, note_matching, hidden=hidden, depth=depth):
-        if _fits(path.relative_to(base).parts, rest):
-            yield path
+    below = _below(base, note_matching, hidden=hidden, depth=depth)
+    files = [path for path in below if _fits(path.relative_to(base).parts, rest)]
+    _tell_of_links(base, files, note)
+    yield from files
 
 
 def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:

@@ -90,6 +90,18 @@ def test_loops_of_links_end_and_what_is_no_file_is_told(folder):
     assert found("data/loop")[0][0] == "data/loop/a.txt"  # a link that is named is followed
 
 
+def test_links_to_files_elsewhere_are_taken_and_told_once(folder):
+    for name in ("one.txt", "two.txt"):
+        (folder.parent / name).write_bytes(b"somebody else's")
+        (folder / "more" / name).symlink_to(folder.parent / name)
+    for argument in ("data", "data/**"):
+        files, notes = found(argument)
+        assert {"data/more/one.txt", "data/more/two.txt"} <= set(files)
+        to = (folder.parent / "one.txt").resolve()
+        said = f"taken, a link to {to}, which is not below data; there are 2 such links"
+        assert notes == [f"data/more/one.txt: {said}"]
+
+
 @pytest.mark.parametrize(
     ("argument", "words"),
     [
