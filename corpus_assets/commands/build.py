@@ -4,12 +4,14 @@ import argparse
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus_assets.commands import environment, words
@@ -278,15 +280,25 @@ def _print_checks(checks: Iterable[dict[str, Any]]) -> None:
 @contextmanager
 def _database_in_words(layout: Layout) -> Iterator[None]:
     """Raises TransientError for what Dagster's database cannot do: a full disk, a file it may not write or does not
-    know.
+    know, a server that is away.
     """
     from sqlalchemy.exc import DatabaseError
 
     try:
         yield
-    except DatabaseError as error:
+    except Exception as error:
+        of_server = type(error).__name__ == "DagsterPostgresException"  # of a package that need not be here
+        if not of_server and not isinstance(error, DatabaseError):
+            raise
+        cause = error.orig if isinstance(error, DatabaseError) else error
+        if of_server or not isinstance(cause, sqlite3.Error):
+            settings, said = Path(os.environ["DAGSTER_HOME"]) / environment.SETTINGS, str(cause).splitlines()[0]
+            raise TransientError(
+                f"{settings}: the database of its storage: {said}; see that it is there and takes this user, then run "
+                "again"
+            ) from None
         raise TransientError(
-            f"{layout.root / environment.HISTORY}: {error.orig}; make room and let this user write there, or move the "
+            f"{layout.root / environment.HISTORY}: {cause}; make room and let this user write there, or move the "
             "folder away (it is the history of runs, no part of the corpus), then run again"
         ) from None
 

@@ -32,15 +32,21 @@ def settings_of_the_readme() -> dict:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pytest.importorskip("dagster_postgres", reason="dagster-postgres is not installed: see Storage in README.md")
     folder = tmp_path / "home"
     folder.mkdir()
     (folder / "dagster.yaml").write_text(yaml.safe_dump(settings_of_the_readme()), "utf-8")
+    monkeypatch.setenv("DAGSTER_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def database(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A server that the home's settings lead to; the home."""
     with postgres_server.running() as url:
-        monkeypatch.setenv("DAGSTER_HOME", str(folder))
         monkeypatch.setenv(VARIABLE, url)
-        yield folder
+        yield home
 
 
 def build(layout: Layout, key: VersionKey) -> str:
@@ -51,7 +57,19 @@ def build(layout: Layout, key: VersionKey) -> str:
     return done.stdout
 
 
-def test_two_builds_at_once_write_one_history_and_read_it_back(tmp_path, home):
+@pytest.mark.usefixtures("home")
+def test_a_database_that_is_away_is_told_in_words_without_the_password(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "postgresql+psycopg2://corpus:hunter2@127.0.0.1:9/none")
+    layout = tiny.unbuilt(tmp_path / "root")
+    words = [sys.executable, "-W", "ignore", "-m", "corpus_assets.cli", "--root", str(layout.root), "build", "tiny.v1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "dagster.yaml: the database of its storage: " in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+def test_two_builds_at_once_write_one_history_and_read_it_back(tmp_path, database):
     import dagster as dg
     from dagster._core.instance.ref import InstanceRef
 
@@ -62,7 +80,7 @@ def test_two_builds_at_once_write_one_history_and_read_it_back(tmp_path, home):
     again = build(layout, V2)
     assert "  same   web@tiny.v2" in again  # what the first build wrote says that it stands
     assert "  ok     web@tiny.v2" not in again
-    with dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(home))) as instance:
+    with dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(database))) as instance:
         assert "Postgres" in type(instance.event_log_storage).__name__
         assert {run.status for run in instance.get_runs()} == {dg.DagsterRunStatus.SUCCESS}
         for asset in OF_A_SOURCE:
