@@ -15,7 +15,7 @@ PEERS_PYTHON = "TEXT_PEERS_PYTHON"
 """The environment variable that names an interpreter with datatrove, presidio-analyzer, detect-secrets and wordllama,
 whose dependencies do not fit beside ours.
 """
-DOLMA = "dolma's taggers were not run: the package has no wheel for this Python, and none of its taggers is in another."
+DOLMA = "dolma's taggers were not run: its pinned dependencies could not be brought together with this Python's."
 
 
 @dataclass(frozen=True)
