@@ -1,9 +1,7 @@
 """What a process of ours does before it loads anything heavy; importing this does it. It changes no byte of any output.
 
 Loading makes some hundred thousand objects that stay. Python would look through them again and again for garbage while
-it loads, and once more when it ends: half a second of a small build. numpy's BLAS would start threads nobody uses. Of
-Arrow's allocators the system's takes the least time here and the least memory: mimalloc hands pages back to the system
-and asks for them again, batch after batch (a build of 39 MB: 7 % of its seconds, 60 MB of its peak).
+it loads, and once more when it ends: half a second of a small build. numpy's BLAS would start threads nobody uses.
 """
 
 import atexit
@@ -13,4 +11,3 @@ import os
 gc.set_threshold(50_000, 20, 50)
 atexit.register(gc.freeze)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")

@@ -53,7 +53,8 @@ def read(path: Path) -> DedupLabels:
     except (ValueError, RecursionError) as error:
         where = f" at line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise ConfigError(
-            f"{path}: is no JSON{where}; expected what the page of `corpus dedup sample` saved: save the labels again"
+            f"{path}: is no JSON{where}; expected what the page of `corpus dedup sample` saved; "
+            "save the labels from the page again"
         ) from None
     if found := list(table(DedupLabels).problems(document, "")):
         told = "; ".join(f"{field}: {wrong}" if field else wrong for field, wrong in found)

@@ -97,7 +97,7 @@ def _keys_in_order(parts: Dataset, ranked: Dataset, bands: int) -> tuple[np.ndar
         side = ranked.shard(part.id)
         if side is None:
             continue
-        beside = pa.Table.from_batches(dataset.read_shard(side, columns=("k", "rank", "exact_keeper")))
+        beside = dataset.read_table(Dataset(ranked.schema, (side,)), columns=("k", "rank", "exact_keeper"))
         for batch in dataset.read_shard(part, columns=("k", "keys")):
             rank, its_keys = near_duplicates.ranked_keys(batch, beside)
             ranks.append(rank)

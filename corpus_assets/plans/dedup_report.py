@@ -112,12 +112,12 @@ def _members(build: Build, pairs: list[Pair]) -> tuple[np.ndarray, ...]:
         shard: pair.row.source_id for pair, mine in zip(pairs, shards_of(build, pairs), strict=True) for shard in mine
     }
     for part in decided.shards if len(shared) else ():
-        rows = pa.Table.from_batches(dataset.read_shard(part, columns=("k", "root")))
+        rows = dataset.read_table(dataset.Dataset(decided.schema, (part,)), columns=("k", "root"))
         rows = rows.filter(pa.array(np.isin(column(rows, "root"), shared)))
         lengths = measured.shard(part.id)
         if rows.num_rows == 0 or lengths is None:
             continue
-        side = pa.Table.from_batches(dataset.read_shard(lengths, columns=("k", "n_chars")))
+        side = dataset.read_table(dataset.Dataset(measured.schema, (lengths,)), columns=("k", "n_chars"))
         chars = column(side, "n_chars")[rows_of(rows, side)]
         kept = np.isin(key_of(make_ids(names[part.id], rows.column("k").combine_chunks())), keepers)
         found.append((column(rows, "root"), chars, kept, np.full(len(kept), part.id), column(rows, "k")))

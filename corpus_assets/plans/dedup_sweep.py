@@ -214,7 +214,7 @@ def _distinct(parts: dataset.Dataset, ranked: dataset.Dataset, name: str) -> Ite
         side = ranked.shard(part.id)
         if side is None:
             continue
-        table = pa.Table.from_batches(dataset.read_shard(side, columns=("k", "rank", "exact_keeper")))
+        table = dataset.read_table(dataset.Dataset(ranked.schema, (side,)), columns=("k", "rank", "exact_keeper"))
         for batch in dataset.read_shard(part, columns=("k", name)):
             at = rows_of(batch, table)
             rank = column(table, "rank")[at]

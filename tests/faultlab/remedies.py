@@ -41,7 +41,7 @@ _PUBLISHER = re.compile(r"https?://\S+: .*(?:mend the (?:url|ledger)|check the p
 _AGAIN = re.compile(r"run again|build (?:it|the version) again|materialize .* again")
 _MOVE_AWAY = re.compile(rf"{_PATH}: .*move (?:it|the folder) away")
 _LIFT = re.compile(
-    r"make room|raise the largest size of a file|mount it for writing|let this user|folder writable|make it writable|"
+    r"[Mm]ake room|raise the largest size of a file|mount it for writing|let this user|folder writable|make it writable|"
     r"choose another|the file readable|make it readable"
 )
 
@@ -67,7 +67,7 @@ def _follow_line(line: str, person: Person) -> str | None:
 
 
 def _do(line: str, person: Person) -> str | None:
-    if (found := _LIFT.search(line)) and person.lift(found[0]):
+    if (found := _LIFT.search(line)) and person.lift(found[0].lower()):
         return f"did as told: {found[0]}"
     if found := _DELETE_EVIDENCE.match(line):
         return _delete(Path(found["path"] + ".evidence"), person)
