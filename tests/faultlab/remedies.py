@@ -41,8 +41,8 @@ _PUBLISHER = re.compile(r"https?://\S+: .*(?:mend the (?:url|ledger)|check the p
 _AGAIN = re.compile(r"run again|build (?:it|the version) again|materialize .* again")
 _MOVE_AWAY = re.compile(rf"{_PATH}: .*move (?:it|the folder) away")
 _LIFT = re.compile(
-    r"[Mm]ake room|raise the largest size of a file|mount it for writing|let this user|folder writable|make it writable|"
-    r"choose another|the file readable|make it readable"
+    r"[Mm]ake room|raise the largest size of a file|mount it for writing|let this user|folder writable|"
+    r"make it writable|choose another|the file readable|make it readable"
 )
 
 
