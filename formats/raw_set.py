@@ -305,6 +305,8 @@ def _parse(block: bytes, part: Shard, first_line: int) -> pa.Table:
     num_lines = block.count(b"\n")
     # No value is an object, so a line that begins with { begins a row: one row a line, not two here and none there.
     num_begun = block.startswith(b"{") + block.count(b"\n{")
+    if num_begun != num_lines:  # before it is parsed: a null alone takes Arrow's parser down, and the process with it
+        raise _wrong_line(block, part, first_line, f"{num_begun} of {num_lines} lines begin an object")
     try:
         table = pa.json.read_json(
             pa.BufferReader(block),
@@ -313,7 +315,7 @@ def _parse(block: bytes, part: Shard, first_line: int) -> pa.Table:
         )
         table.validate(full=True)  # UTF-8
         found = f"{table.num_rows} objects without a null on {num_lines} lines"
-        good = table.num_rows == num_lines == num_begun and not any(column.null_count for column in table.columns)
+        good = table.num_rows == num_lines and not any(column.null_count for column in table.columns)
     except pa.ArrowInvalid as error:
         found, good = str(error), False
     if not good:

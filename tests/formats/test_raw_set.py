@@ -251,6 +251,7 @@ GOOD = '{"url":"u","fetched_at":"2026-01-02T00:00:00Z","license_spdx":"MIT","tex
         GOOD.replace('"t"', '"\x01"'),
         GOOD.encode().replace(b'"t"', b'"\xff"'),
         "[]",
+        "null",
         "",
     ],
 )
@@ -258,6 +259,13 @@ def test_a_malformed_line_is_named_by_part_and_line(tmp_path, bad):
     write(tmp_path)
     raw = replace_part(tmp_path, packed(GOOD, GOOD, bad, GOOD), 4)
     with pytest.raises(CorruptDataError, match=r"part-00000\.jsonl\.zst: lines? (from )?[02]"):
+        rows(raw)
+
+
+def test_a_part_of_nothing_but_null_is_refused_and_takes_no_process_down(tmp_path):
+    write(tmp_path)
+    raw = replace_part(tmp_path, packed("null"), 1)
+    with pytest.raises(CorruptDataError, match=r"part-00000\.jsonl\.zst: line 0"):
         rows(raw)
 
 
