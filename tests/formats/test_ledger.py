@@ -209,8 +209,8 @@ def test_rows_of_two_writers_at_once_are_all_kept(tmp_path):
 @pytest.mark.parametrize(
     ("url", "path"),
     [
-        ("a/b.txt", "/root/corpus/a/b.txt"),
-        ("../in/b c.txt", "/root/in/b c.txt"),
+        ("a/b.txt", "/store/corpus/a/b.txt"),
+        ("../in/b c.txt", "/store/in/b c.txt"),
         ("/data/100%25.txt", "/data/100%25.txt"),
         ("file:///data/a%20b.txt", "/data/a b.txt"),
         ("http://example.org/a", None),
@@ -218,7 +218,7 @@ def test_rows_of_two_writers_at_once_are_all_kept(tmp_path):
     ],
 )
 def test_a_url_without_network_scheme_is_a_place_on_this_machine(url, path):
-    assert ledger.resolve_local(Path("/root/corpus/LEDGER.jsonl"), url) == (Path(path) if path else None)
+    assert ledger.resolve_local(Path("/store/corpus/LEDGER.jsonl"), url) == (Path(path) if path else None)
 
 
 @given(
