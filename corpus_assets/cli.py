@@ -38,6 +38,7 @@ COMMANDS = (
     "gc",
     "plan",
     "serve",
+    "completion",
 )
 """Each is a module of `corpus_assets.commands`, loaded when it is asked for: all of them take seconds."""
 _NOT_FOR_ALL = 0o002
