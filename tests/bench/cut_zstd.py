@@ -3,17 +3,17 @@
     python -m tests.bench.cut_zstd
 
 Peers are no dependency of this project, and each runs in an interpreter of its own, where one is named: datatrove in
-that of TEXT_PEERS_PYTHON (`pip install datatrove zstandard orjson`), dolma in that of DOLMA_PYTHON. Not all that dolma
-1.2.1 asks for can be installed any more, so:
+that of TEXT_PEERS_PYTHON (`pip install datatrove zstandard orjson`), dolma in that of DOLMA_PYTHON (Python 3.11). Of
+all that dolma 1.2.1 asks for, its import and these two commands need:
 
     pip install --no-deps dolma==1.2.1 fasttext-wheel==0.9.2 smart-open==7.3.0.post1
-    pip install 'numpy<2' wrapt zstandard msgspec omegaconf necessary rich tqdm nltk blingfire uniseg jsonpath-ng \
-        anyascii platformdirs pyyaml python-dotenv requests charset-normalizer tokenizers fsspec
+    pip install 'numpy<2' wrapt zstandard msgspec omegaconf necessary rich tqdm nltk blingfire uniseg jsonpath-ng
+    pip install anyascii platformdirs pyyaml python-dotenv requests charset-normalizer tokenizers fsspec
 
 where smart-open is that of dolma's time; 9.0 notices the cut, so that `dolma tag` ends with an EOFError. The file is
-cut once as a compressor writes it by itself, where what can be decoded ends inside a line, and once as a writer leaves it
-that flushes every few lines, where it ends after one. A row says how many of the whole file's documents came out, with
-which exit code and which words; lost in silence is what is missing where the exit code is 0.
+cut once as a compressor writes it by itself, where what can be decoded ends inside a line, and once as a writer that
+flushes every few lines leaves it, where it ends after one. A row says how many of the whole file's documents came out,
+with which exit code and which words; lost in silence is what is missing where the exit code is 0.
 """
 
 import argparse
