@@ -32,6 +32,8 @@ class Needs(IntFlag):
     """An equals sign or a colon behind a word that may be a secret's name (`SECRET_ENDINGS`)."""
     BEGIN = 128
     """`-----B`"""
+    RANDOM = 256
+    """An equals sign or a colon, then 32 bytes of Base64, maybe behind white space and a quote."""
 
 
 SECRET_ENDINGS = (
@@ -50,11 +52,16 @@ SECRET_ENDINGS = (
     "lue",
     "ues",
     "eys",
+    "ena",
+    "ña",
+    "nha",
+    "sse",
+    "ort",
 )
 """The last three characters of every name in stages/pii_patterns.py."""
-MIN_DIGITS, MAX_GAP_BYTES = 7, 9
-_SCHEME, _EMAIL, _IPV6, _IPV4, _DIGITS, _WIDE, _NAMED, _BEGIN = (int(need) for need in Needs)
-_STOP, _DIGIT, _HEX, _GAP, _NAME, _LABEL = 1, 2, 4, 8, 16, 32
+MIN_DIGITS, MAX_GAP_BYTES, RANDOM_BYTES = 7, 9, 32
+_SCHEME, _EMAIL, _IPV6, _IPV4, _DIGITS, _WIDE, _NAMED, _BEGIN, _RANDOM = (int(need) for need in Needs)
+_STOP, _DIGIT, _HEX, _GAP, _NAME, _LABEL, _BASE64 = 1, 2, 4, 8, 16, 32, 64
 
 
 def _classes() -> np.ndarray:
@@ -68,6 +75,7 @@ def _classes() -> np.ndarray:
     classes[[*b" .()/-", 0xC2, 0xA0, 0xE2, 0x80, *range(0x90, 0x94), 0xAF]] |= _GAP
     classes[[*letters, *digits, *latin, *b"._%+'-"]] |= _NAME
     classes[[*letters, *digits, *latin, *b"-"]] |= _LABEL
+    classes[[*letters, *digits, *b"+/_-"]] |= _BASE64
     return classes
 
 
@@ -124,6 +132,21 @@ def _is_email(data, i, start, end, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
+def _is_random(data, i, end, classes):  # type: ignore[no-untyped-def]
+    """Whether RANDOM_BYTES bytes of Base64 stand behind data[i], maybe with white space and a quote between."""
+    i += 1
+    for _ in range(4):
+        if i < end and (data[i] == 0x20 or data[i] == 0x09):
+            i += 1
+    if i < end and (data[i] == 0x22 or data[i] == 0x27):
+        i += 1
+    stop = i + RANDOM_BYTES
+    while i < stop and i < end and classes[data[i]] & _BASE64:
+        i += 1
+    return i == stop
+
+
+@njit(inline="always")
 def _digit_chain(data, i, end, classes):  # type: ignore[no-untyped-def]
     """(flags, index after the last digit) of the digits from data[i] on, over gaps."""
     flags, digits, dots, gap, last = 0, 0, 0, 0, i
@@ -161,6 +184,8 @@ def _find(data, offsets, classes, endings, out):  # type: ignore[no-untyped-def]
             if byte == 0x3A or byte == 0x3D:
                 if not flags & _NAMED and _is_secret_name(data, i, start, classes, endings):
                     flags |= _NAMED
+                if not flags & _RANDOM and _is_random(data, i, end, classes):
+                    flags |= _RANDOM
                 if byte == 0x3A and _is_ipv6(data, i, start, end, classes):
                     flags |= _IPV6
                 if byte == 0x3A and _at(data, i + 1, 0, end) == 0x2F and _at(data, i + 2, 0, end) == 0x2F:
@@ -181,8 +206,8 @@ def _find(data, offsets, classes, endings, out):  # type: ignore[no-untyped-def]
 
 
 def candidates(text: pa.Array) -> np.ndarray:
-    """uint8 of `Needs` per row of a large_string or large_binary column; a null row has none."""
+    """uint16 of `Needs` per row of a large_string or large_binary column; a null row has none."""
     offsets, data = string_buffers(text)
-    out = np.empty(len(text), np.uint8)
+    out = np.empty(len(text), np.uint16)
     _find(data, offsets, _CLASSES, _ENDINGS, out)
     return out

@@ -1,116 +1,18 @@
 """What a candidate really is: each validator gets the text and a pattern's match, and returns the spans to replace.
 
 A validator is called on hits only, looks at a bounded piece around its match, and uses RE2 like the patterns do. RE2
-has no lookaround, so what may stand before and after a span is decided here. Cards and phones are in pii_numbers.py.
+has no lookaround, so what may stand before and after a span is decided here.
+Cards and phones are in pii_numbers.py, keys in pii_keys.py.
 """
 
 import ipaddress
-import math
-from collections import Counter
 from collections.abc import Callable
 
+from corpus_assets.stages.pii_keys import line_secret, named_secret, private_key, token, url_password
 from corpus_assets.stages.pii_numbers import digits, wide_digits
-from corpus_assets.stages.pii_patterns import DIGIT_BYTES, WORD_BYTES, Hit, PiiRules, byte_at, compiled
+from corpus_assets.stages.pii_patterns import DIGIT_BYTES, WORD_BYTES, Hit, PiiRules, byte_at, compiled, has_any
 
 Validator = Callable[[bytes, int, int, PiiRules], list[Hit]]
-
-
-# Keys
-
-MAX_PEM_BYTES = 16_384
-MIN_QUOTED_MILLIBITS, MIN_BARE_MILLIBITS = 2_500, 3_000
-_PEM_END = b"-----END "
-_TAG = r"[ \t]{0,4}(?:>|!!binary)?[ \t]{0,4}"  # an arrow of PHP or Ruby, a tag of YAML
-_QUOTED = compiled(_TAG + r"(?:[rbfu]?\"[^\"\\\s<>]{8,256}\"|[rbfu]?'[^'\\\s<>]{8,256}')")
-_BARE = compiled(_TAG + r"[A-Za-z0-9+/=_.!#$%^&*~@-]{8,256}(?:[\s,;]|\z)")
-_NO_SECRET_NAME = compiled(r"(?i)(?:hash|hashed|digest|public|csrf|next|page|pad|unk|bos|eos|sep|mask|cls)[_-]?\z")
-_WEAK_NAME = compiled(r"(?i)(?:\A|[^A-Za-z0-9_-])key[0-9]?[\"']?[ \t]{0,4}[=:]\z")
-MIN_STRONG_BYTES, MIN_STRONG_MILLIBITS = 24, 4_000
-"""What can be nothing but a key, whatever its name: so long, so random, with letters of both cases and digits."""
-_PLACEHOLDER = compiled(
-    r"(?i)example|sample|dummy|change|placeholder|your|xxx|\*\*\*|\.\.\.|\$\{|\{\{|%\(|test|foo|secret|passw|token|none|null"
-    r"|true|false|insert|redacted|1234|abcd|https?:|localhost|user|admin|hidden|\(|\)"
-)
-_IDENTIFIER = compiled(
-    r"[A-Za-z_]+(?:[-_./:][A-Za-z_]+)*|[a-z]+(?:[A-Z][a-z]*)*[0-9]?|[0-9.,_-]+|[/.~][A-Za-z0-9_./-]*"
-)
-
-
-def private_key(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
-    """A PEM block, its END line included; a block without END loses its first line alone."""
-    stop = text.find(_PEM_END, end, end + MAX_PEM_BYTES)
-    if stop >= 0:
-        close = text.find(b"-----", stop + len(_PEM_END), stop + 80)
-        end = close + 5 if close >= 0 else stop + len(_PEM_END)
-    return [("key", start, end)]
-
-
-def url_password(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
-    """The password alone of scheme://user:password@host."""
-    colon = text.index(b":", start + 3, end)
-    password = text[colon + 1 : end - 1]
-    if (
-        byte_at(text, start - 1) not in WORD_BYTES
-        or password[:1] in b"{$%["
-        or password == b"pass"
-        or _PLACEHOLDER.search(password)
-    ):
-        return []
-    return [("key", colon + 1, end - 1)]
-
-
-def token(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
-    """A key with its issuer's prefix, not a part of a longer word."""
-    value = text[start:end]
-    if byte_at(text, start - 1) in WORD_BYTES or byte_at(text, start - 1) == 0x2D or byte_at(text, end) in WORD_BYTES:
-        return []
-    if value.startswith(b"sk-") and not (_has(value, b"0123456789") and _has(value, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")):
-        return []  # class names of style sheets
-    return [("key", start, end)]
-
-
-def named_secret(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
-    """The value in `password = "…"`: random enough, no placeholder, no name of something else."""
-    if _NO_SECRET_NAME.search(text[max(0, start - 12) : start]):
-        return []
-    is_weak = bool(_WEAK_NAME.search(text[max(0, start - 1) : end]))
-    for form, least in ((_QUOTED, MIN_QUOTED_MILLIBITS), (_BARE, MIN_BARE_MILLIBITS)):
-        match = form.match(text, end, end + 300)
-        if not match:
-            continue
-        at, stop = match.span()
-        piece = text[at:stop]
-        if form is _QUOTED:
-            quote = piece[-1:]
-            at, stop = at + piece.index(quote) + 1, stop - 1
-        else:
-            stop = at + len(piece.rstrip(b" \t\r\n\f\v,;"))
-            at += max(piece.rfind(b" ", 0, stop - at), piece.rfind(b"\t", 0, stop - at)) + 1
-            at += text.startswith(b"!!binary", at) * len(b"!!binary") + text.startswith(b">", at)
-        value = text[at:stop]
-        if _PLACEHOLDER.search(value) or _IDENTIFIER.fullmatch(value) or entropy_millibits(value) < least:
-            return []
-        if is_weak and not _is_strong(value):
-            return []
-        return [("key", at, stop)]
-    return []
-
-
-def _is_strong(value: bytes) -> bool:
-    kinds = (b"0123456789", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz")
-    alone = not _has(value, b" ./\\:#@%-_")  # no path, sentence, colour or name
-    long = len(value) >= MIN_STRONG_BYTES and entropy_millibits(value) >= MIN_STRONG_MILLIBITS
-    return alone and long and all(_has(value, kind) for kind in kinds)
-
-
-def entropy_millibits(value: bytes) -> int:
-    """Shannon entropy of the bytes, in thousandths of a bit a byte."""
-    counts = sorted(Counter(value).values())
-    return round(1000 * sum(n * math.log2(len(value) / n) for n in counts) / max(1, len(value)))
-
-
-def _has(value: bytes, any_of: bytes) -> bool:
-    return any(byte in any_of for byte in value)
 
 
 # E-mail addresses
@@ -119,6 +21,7 @@ _FILE_ENDINGS = frozenset(
     b"png jpg jpeg gif svg webp ico css js jsx ts tsx json html htm xml yml yaml txt pdf gz php cpp hpp exe dll".split()
 )
 _LABEL = compiled(r"[A-Za-z0-9\x80-\xff](?:[A-Za-z0-9\x80-\xff-]{0,61}[A-Za-z0-9\x80-\xff])?")
+_URL_USER = compiled(r"://[^\s/:@\"'<>]*:\z")
 _TOP_LEVEL = compiled(r"(?:[A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})")
 
 
@@ -137,6 +40,8 @@ def email(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
         return []
     if not 0 < len(name) <= 64 or name[-1:] in b".+-" or b".." in name or name == b"git":
         return []
+    if byte_at(text, start - 1) == 0x3A and _URL_USER.search(text[max(0, start - 60) : start]):
+        return []  # a placeholder of a URL's password: what is none was taken before
     return [("email", start, at + 1 + len(domain))]
 
 
@@ -200,7 +105,7 @@ def ipv6(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
     value = text[start:end]
     if len(value) > 45 or (b"::" not in value and value.count(b":") != 7):
         return []
-    if len(value) - value.count(b":") < 5 or not _has(value, b"0123456789"):
+    if len(value) - value.count(b":") < 5 or not has_any(value, b"0123456789"):
         return []
     if byte_at(text, start - 1) in WORD_BYTES or byte_at(text, start - 1) in b":.-" or byte_at(text, end) in WORD_BYTES:
         return []
@@ -219,5 +124,8 @@ def _ip(text: bytes, start: int, end: int, rules: PiiRules) -> list[Hit]:
 
 VALIDATORS: dict[str, Validator] = {
     function.__name__: function
-    for function in (private_key, url_password, token, named_secret, email, ipv6, ipv4, digits, wide_digits)
+    for function in (
+        *(private_key, url_password, token, named_secret, line_secret),
+        *(email, ipv6, ipv4, digits, wide_digits),
+    )
 }

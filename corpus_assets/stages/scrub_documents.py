@@ -14,7 +14,7 @@ from corpus_assets.stages.split_documents import split_of_digests
 from formats.reasons import Reason
 from formats.stage_tables import SCRUBBED, SHA256
 
-CODE_VERSION = f"1.{scrub_pii.CODE_VERSION}.{split_documents.CODE_VERSION}"
+CODE_VERSION = f"2.{scrub_pii.CODE_VERSION}.{split_documents.CODE_VERSION}"
 LIBRARIES = scrub_pii.LIBRARIES
 
 

@@ -18,7 +18,7 @@ from corpus_assets.stages.pii_patterns import PATTERNS, PLACEHOLDER, Hit, Patter
 from corpus_assets.stages.pii_validators import VALIDATORS
 from formats.stage_tables import PII_KINDS
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 LIBRARIES = ("pyarrow", "google-re2", "phonenumbers", "python-stdnum")
 
 BEFORE_BYTES, AFTER_BYTES = 64, 400

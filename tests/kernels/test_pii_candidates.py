@@ -15,7 +15,7 @@ PIECES = [
     "PWD:",
     '"', "'", "\t", " = ", ": ", "ann@example.org", "@", ".", "é", "ß@ü.ö", "fe80::1", "::", ":", "a", "f0", "9", "12",
     "1.2.3.4", "10.0.0.1", "+49 (0)30", "555-", "٣", "１２３", "（", "－", "\u00a0", "\u2011", "\u202f", "/", "(", ")",
-    "-", "x",
+    "-", "x", "aB3+/_-9" * 4, "a" * 31,
 ]  # fmt: skip
 texts = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
@@ -39,7 +39,8 @@ def test_a_text_with_a_match_has_what_its_pattern_needs(text):
     ("me@home", 0), ("me@home.org", Needs.EMAIL), ("@home.org", 0), ("https://x", Needs.SCHEME),
     ("５", Needs.WIDE_DIGIT),
     ("password : x", Needs.NAMED), ("keyword: x", Needs.NAMED), ("colour: x", 0), ("-----BEGIN", Needs.BEGIN),
-    ("----BEGIN", 0), ("1234567 ann@example.org", Needs.DIGITS | Needs.EMAIL),
+    ("----BEGIN", 0), ("x='" + "aB3+/_-9" * 4, Needs.RANDOM), ("x:\t " + "a" * 32, Needs.RANDOM), ("x=" + "a" * 31, 0),
+    ("x = {" + "a" * 32, 0), ("1234567 ann@example.org", Needs.DIGITS | Needs.EMAIL),
 ])  # fmt: skip
 def test_what_a_text_has(text, needs):
     assert candidates(pa.array([text], pa.large_string())).tolist() == [needs]
@@ -57,7 +58,8 @@ def test_every_secret_s_name_has_one_of_the_endings():
         "password", "passwd", "passphrase", "pwd", "secret", "secretkey", "secret-key", "token", "apikey", "api_key",
         "accesskey", "access_key", "access_key_id", "accesskeyid", "access-key-id", "auth_key", "private_key",
         "encryption_key", "client_secret", "credential", "credentials",
-        "secret_value", "secretvalues", "secret_keys",
+        "secret_value", "secretvalues", "secret_keys", "signing_key", "contrasena",
+        "contraseña", "senha", "mot_de_passe", "passwort", "kennwort",
     ]  # fmt: skip
     pattern = compiled(f"^(?:{names})$")
     for name in spelt:

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phonenumbers import PhoneNumberType
 
+from corpus_assets.stages.pii_keys import entropy_millibits
 from corpus_assets.stages.pii_numbers import _local_numbers, is_card
 from corpus_assets.stages.pii_patterns import compiled
-from corpus_assets.stages.pii_validators import entropy_millibits
 
 
 def luhn_twin(number: str) -> bool:

@@ -46,8 +46,16 @@ KEYS = [
     planted("SG.", "abcdefghij0123456789AB.", "abcdefghij0123456789ABCDEFGHIJ0123456789abc"),
     planted("pypi-", "AgEIcHlwaS5vcmcC" * 5), planted("sk-", "proj-Ab1Cd2Ef3Gh4Ij5Kl6Mn7"),
     planted("eyJhbGciOiJIUzI1NiJ9", ".eyJzdWIiOiIxMjM0NSJ9", ".dBjftJeZ4CVPmB92K27uhbUJU1p1r"),
+    planted("xapp-", "1-A0B1C2D3E4F-1234567890"), planted("shpat_", "0a1b2c3d" * 4),
+    planted("123456789:", "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw_"[:35]), planted("0a1b2c3d" * 4, "-us12"),
+    planted("SK", "0a1b2c3d" * 4), planted("dckr_pat_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N"),
+    planted("gsk_", "a1B2c3D4e5" * 5), planted("hvs.", "CAESIJ1a2b3c4d5e6f7g8h9i0j"), planted("dapi", "0a1b2c3d" * 4),
+    planted("dop_v1_", "0a1b2c3d" * 8), planted("glsa_", "a1B2c3D4" * 4, "_0a1b2c3d"),
+    planted("AGE-SECRET-KEY-1", "Q3" * 29), planted("LTAI", "5tA1b2C3d4E5f6G7"),
+    planted("sq0atp-", "a1B2c3D4e5F6g7H8i9J0k1"),
     planted("-----BEGIN RSA PRIV", "ATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIV", "ATE KEY-----"),
 ]  # fmt: skip
+RANDOM = "gX69YO4CvBsVjzAwYxdGyDd30t5+9ez31gKATtj4"
 PLANTED = [*zip(["email"] * 99, EMAILS, strict=False), *zip(["phone"] * 99, PHONES, strict=False),
            *zip(["card"] * 99, CARDS, strict=False), *zip(["ip"] * 99, IPS, strict=False),
            *zip(["key"] * 99, KEYS, strict=False)]  # fmt: skip
@@ -70,6 +78,18 @@ def test_personal_data_is_replaced_by_its_kind_whatever_stands_around(kind, valu
     ("db_secret: !!binary aFU3I2t3OTJMcQ==", "db_secret: !!binary <KEY>"),
     ('key="ToCxnx5Se4e2PtoZxEhW7lUJcOX15c54"', 'key="<KEY>"'),
     ("'key' => 'ToCxnx5Se4e2PtoZxEhW7lUJcOX15c54'", "'key' => '<KEY>'"),
+    ("Authorization: Bearer 9f8Qz71LmPw2Xc44Hs0d", "Authorization: Bearer <KEY>"),
+    ("'Authorization': 'Basic YW5uOmhVN2t3OTJMcQ=='", "'Authorization': 'Basic <KEY>'"),
+    ("AccountName=x;AccountKey=" + RANDOM + ";Endpoint=y", "AccountName=x;AccountKey=<KEY>;Endpoint=y"),
+    ("signing_key = '9f8Qz71LmPw2Xc44'", "signing_key = '<KEY>'"),
+    ("contraseña: hU7#kw92Lq", "contraseña: <KEY>"),
+    ("Passwort=hU7#kw92Lq", "Passwort=<KEY>"),
+    # a random value has no placeholder in it, whatever it spells
+    ('aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"', 'aws_secret_access_key = "<KEY>"'),
+    # a random string as the whole of a line
+    ("mimi=" + RANDOM, "mimi=<KEY>"),
+    ("a: 1\n  export MIMI_2 = '" + RANDOM + "'  # of Ann\nb: 2", "a: 1\n  export MIMI_2 = '<KEY>'  # of Ann\nb: 2"),
+    ("http://ann:whywouldyouusehttpforpasswords@example.com", "http://ann:<KEY>@example.com"),
     ("Phone: 5551234567", "Phone: <PHONE>"),
     ("tel=0123456789", "tel=<PHONE>"),
     ("Fax 467 3395", "Fax <PHONE>"),
@@ -119,6 +139,13 @@ STAYS = [
     "sk-folding-cube-sk-cube1", 'secret_hash = "9f8Qz71LmPw2Xc44"', 'hashed_secret: "9f8Qz71LmPw2Xc44"',
     "passwords are: many", 'key = "short7Ag"', 'key: "aLongNameOfSomethingInCamelCase2"',
     "monkey=hU7kw92LqhU7kw92LqhU7kw9X2",
+    f"request_id={RANDOM}", f"sha256 = {RANDOM}", f"imageUrl: {RANDOM}", f"see mimi={RANDOM}",
+    f"mimi={RANDOM} and more", f"mimi = f({RANDOM})",
+    "letters = ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+    "find = RowColumnWiseSorted2dArrayBinarySearch", "list=PLbzoR-pLrL6pTJfLQ3", f"mimi={'0a1b2c3d' * 8}",
+    "https://user:yoursupersecretpasswordhere@host.org", "https://user:[:passwort]@host.org", "Authorization: required",
+    "the Bearer of thequickbrownfoxjumps 1 A", "Basic authentication2withoutcapitals", "port: 8080 8081",
+    "token_type: bearer", "en-us1", "12:AA" + "a" * 33, "0a1b2c3d4e-us12",
     'key = "9f8e1a7b2c6d3e5f9f8e1a7b2c6d3e5f"', "key: /Users/Ann/Documents/2024/Report17.pdf",
 ]  # fmt: skip
 
@@ -244,6 +271,8 @@ HARD = {
     "addresses": b"a@b.co ",
     "phones": b"555-123-4567 ",
     "names of phones": b"phone ",
+    "random strings": b"x=gX69YO4CvBsVjzAwYxdGyDd30t5+9ez31gKATtj4 ",
+    "schemes": b"Bearer ",
 }
 
 
