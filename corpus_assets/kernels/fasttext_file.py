@@ -17,7 +17,8 @@ SUPERVISED = 3
 HIERARCHICAL_SOFTMAX, NEGATIVE_SAMPLING, SOFTMAX, ONE_VS_ALL = 1, 2, 3, 4
 LOSSES = {"hs": HIERARCHICAL_SOFTMAX, "ns": NEGATIVE_SAMPLING, "softmax": SOFTMAX, "ova": ONE_VS_ALL}
 """The library's names and numbers of them."""
-MAX_WORD_NGRAMS = 100
+MAX_WORD_NGRAMS = MAX_NGRAM = 100
+"""Of words, and of characters: room for all of a line is taken before it is read."""
 CENTROIDS = 256
 WORD, LABEL = 0, 1
 MAX_BUCKETS = 1 << 25
@@ -108,8 +109,9 @@ def read_fasttext(path: Path, sha256: str) -> FastTextFile:
         raise cursor.error("loss", known, loss)
     if not 1 <= word_ngrams <= MAX_WORD_NGRAMS:
         raise cursor.error("length of word n-grams", f"1 to {MAX_WORD_NGRAMS}", word_ngrams)
-    if dim < 1 or not 0 <= min_n <= max_n:
-        raise cursor.error("dimension and lengths of n-grams", "1 or more, rising lengths", f"{dim}, {min_n}, {max_n}")
+    if dim < 1 or not 0 <= min_n <= max_n <= MAX_NGRAM:
+        expected = f"1 or more, rising lengths of up to {MAX_NGRAM}"
+        raise cursor.error("dimension and lengths of n-grams", expected, f"{dim}, {min_n}, {max_n}")
     fewest = 1 if max_n or word_ngrams > 1 else 0  # the library writes none where nothing is hashed
     if not fewest <= buckets <= MAX_BUCKETS:
         raise cursor.error("buckets of n-grams", f"{fewest} to {MAX_BUCKETS}", buckets)

@@ -111,7 +111,7 @@ def test_every_loss_and_runs_of_words_give_the_library_s_probabilities(tmp_path,
 @pytest.mark.parametrize(("change", "words"), [
     ({"loss": 5}, r"loss .* expected 1 \(hs\), 2 \(ns\), 3 \(softmax\), 4 \(ova\)"),
     ({"loss": 0}, "loss"), ({"word_ngrams": 0}, "word n-grams"), ({"model": 2}, "supervised"),
-    ({"buckets": 0}, "buckets"),
+    ({"buckets": 0}, "buckets"), ({"lengths": (1, 101)}, "rising lengths of up to 100"),
 ])  # fmt: skip
 def test_another_kind_of_model_is_refused_in_words(tmp_path, change, words):
     path, data = tmp_path / "other.bin", model_bytes(**change)
