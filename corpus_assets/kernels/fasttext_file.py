@@ -110,8 +110,8 @@ def read_fasttext(path: Path, sha256: str) -> FastTextFile:
     if not 1 <= word_ngrams <= MAX_WORD_NGRAMS:
         raise cursor.error("length of word n-grams", f"1 to {MAX_WORD_NGRAMS}", word_ngrams)
     if dim < 1 or not 0 <= min_n <= max_n <= MAX_NGRAM:
-        expected = f"1 or more, rising lengths of up to {MAX_NGRAM}"
-        raise cursor.error("dimension and lengths of n-grams", expected, f"{dim}, {min_n}, {max_n}")
+        lengths = f"1 or more, rising lengths of up to {MAX_NGRAM}"
+        raise cursor.error("dimension and lengths of n-grams", lengths, f"{dim}, {min_n}, {max_n}")
     fewest = 1 if max_n or word_ngrams > 1 else 0  # the library writes none where nothing is hashed
     if not fewest <= buckets <= MAX_BUCKETS:
         raise cursor.error("buckets of n-grams", f"{fewest} to {MAX_BUCKETS}", buckets)
