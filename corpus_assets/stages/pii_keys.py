@@ -28,7 +28,7 @@ MIN_RANDOM_BYTES, MIN_RANDOM_MILLIBITS = 32, 4_300
 """What is no word, name or placeholder, whatever letters stand in it by chance; `AKIA…EXAMPLE` and its like, too."""
 _PLACEHOLDER = compiled(
     r"(?i)example|sample|dummy|change|placeholder|your|xxx|\*\*\*|\.\.\.|\$\{|\{\{|%\(|test|foo|secret|passw|kennw|token|none|null"
-    r"|true|false|insert|redacted|1234|abcd|https?:|localhost|user|admin|hidden|\(|\)"
+    r"|true|false|insert|redacted|https?:|localhost|user|admin|hidden|\(|\)"
 )
 _PLACEHOLDER_WORDS = compiled(
     r"(?i)(?:pass(?:w(?:or)?d)?|pwd|secret|token|user(?:name)?|name|admin|root|test|foo|bar|example|sample|dummy|change|null"

@@ -1,9 +1,10 @@
-"""Personal data beside datatrove's formatter, presidio's pattern recognizers and detect-secrets, on the same texts.
+"""Personal data beside datatrove's formatter, dolma's taggers, presidio's pattern recognizers and detect-secrets.
 
 A hit is right where it has the kind of a labelled span, and half of both together in common. What replaces nothing of a
 kind has no row for it. Alarms on code are an upper bound: addresses of authors are real.
 """
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from corpus_assets.stages.pii_patterns import PiiRules
 from corpus_assets.stages.scrub_pii import find, scrub, scrub_bytes
 from tests.bench import report_tables
 from tests.bench.bench_text import REGIONS
-from tests.bench.documents import Corpus
+from tests.bench.documents import Corpus, json_rows
 from tests.bench.labelled_pii import (
     KINDS,
     Span,
@@ -27,18 +28,24 @@ from tests.bench.labelled_pii import (
     scores,
     secret_files,
 )
-from tests.bench.measure import Quality
-from tests.bench.report_tables import DOLMA, Table
+from tests.bench.report_tables import Table
 
-BENCH = "bench_pii"
 PROSE, CODE = PiiRules("public", REGIONS, False), PiiRules("public", REGIONS, True)
 ALL_IPS = PiiRules("all", REGIONS, False)
 OURS, OURS_ALL = "ours", "ours, private IPs too"
 OF_PEER = {
     "datatrove_pii": {"email", "ip"},
     "presidio": {"email", "phone", "card", "ip"},
+    "dolma_fast": {"email", "phone", "ip"},
+    "dolma_regex": {"email", "phone", "ip"},
 }
 CODE_BYTES = 1_000_000
+LEFT = {
+    "a digest of 32 or more hexadecimal digits": r"[\"'= ][0-9a-f]{32,64}\b",
+    "ten to fifteen letters and digits": r"(?i)(?:^|[\"'=: (])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{10,15}\b",
+    "words behind a secret's name": r"(?i)(?:secret|secure|token|password)[\"']?\s*[=:]\s*[\"']?[a-z]{8,}\b(?![.(\[])",
+}
+"""What is left of the lines told in files with planted secrets."""
 Tagger = Callable[[list[str]], tuple[list[list[Span]], float]]
 
 
@@ -100,7 +107,7 @@ def labelled(data: Path) -> Table:
     rows.sort(key=lambda row: str(row[1]))
     return Table(
         "Personal data in labelled texts",
-        f"{len(texts):,} synthetic texts of Presidio Research; {DOLMA}",
+        f"{len(texts):,} synthetic texts of Presidio Research.",
         ("tool", "kind", "precision", "recall", "F1", "right", "alarms", "missed", "MB a CPU s"),
         rows,
         behind,
@@ -120,30 +127,65 @@ def secrets(data: Path) -> Table:
     if report_tables.can("detect_secrets"):
         told, _ = report_tables.ask("detect_secrets", files=files)
         found["detect_secrets"] = {name: set(lines) for name, lines in told.items()}
-    rows: list[list[object]] = []
-    for name in sorted(files):
-        rows.append([name, len(expected[name]), *_met(found, name, expected[name])])
+    rows: list[list[object]] = [
+        [name, len(expected[name]), *_met(found, name, expected[name])] for name in sorted(files) if expected[name]
+    ]
     total: list[object] = ["all", sum(map(len, expected.values()))]
     for one in found.values():
         met, more = ([_size(one, expected, name, inside) for name in files] for inside in (True, False))
         total += [sum(met), sum(more)]
+    clean, size = code_sample(data)
+    alarms: list[object] = ["lines of clean code, a MB", None]
+    alarms += [None, sum(len(lines_of_ours(text)) for text in clean) / size * 1e6]
+    if "detect_secrets" in found:
+        told, _ = report_tables.ask("detect_secrets", files={f"{i}.txt": text for i, text in enumerate(clean)})
+        alarms += [None, sum(map(len, told.values())) / size * 1e6]
     head = ["file", "lines told"]
     for tool in found:
         head += [f"{tool}: of these", f"{tool}: others"]
     behind = []
     if len(found) > 1 and int(str(total[4])) > int(str(total[2])):
         behind.append(
-            "detect_secrets finds more of the lines told, which are what its own detectors of entropy and keywords "
-            "answered. Ours leaves digests in a diff, words after `secret`, and strings such as 012345678a, none of "
-            "which is a key, and random strings whose name says nothing (mimi=, id=): such a string is not told from "
-            "data, and the next table has what asking for entropy alone costs on clean code"
+            f"detect_secrets finds {total[4]} of {total[1]} lines told, ours {total[2]}. What ours leaves is no key by "
+            "anything that the line says: digests, short strings of letters and digits, and words. The "
+            "table below has what taking such strings for keys would cost on clean code"
         )
     return Table(
         "Keys in files with planted secrets",
-        "Lines with a finding, against the baseline that the makers of detect-secrets keep of their test files.",
+        "Lines with a finding, against the baseline that the makers of detect-secrets keep of their test files; what "
+        "they tell of lines that have changed since and hold no value is left out. The last row is clean code.",
         head,
-        [*rows, total],
+        [*rows, total, alarms],
         behind,
+    )
+
+
+def left_lines(data: Path) -> Table:
+    """What the lines left would cost: strings like them in clean sources."""
+    files, expected = secret_files(data)
+    code = code_texts(data)
+    docs = [row["text"] for path in sorted((data / "docs-fastapi").glob("*.jsonl.zst")) for row in json_rows(path)]
+    sizes = [sum(len(text.encode()) for text in texts) / 1e6 for texts in (code, docs)]
+    rows: list[list[object]] = []
+    for kind, pattern in LEFT.items():
+        hit = re.compile(pattern)
+        met = [
+            f"{name}:{number}"
+            for name, text in sorted(files.items())
+            for number, line in enumerate(text.split("\n"), 1)
+            if number in expected[name] and hit.search(line)
+        ]
+        costs = [
+            sum(1 for text in texts for _ in hit.finditer(text)) / size
+            for texts, size in zip((code, docs), sizes, strict=True)
+        ]
+        rows.append([kind, ", ".join(met), *costs])
+    return Table(
+        "Strings that are not taken for keys",
+        f"In a MB of clean code ({sizes[0]:.1f} MB) and documentation ({sizes[1]:.1f} MB): what a rule would replace "
+        "that took such strings for keys. They are digests, ids, names, numbers and examples of manuals.",
+        ("string", "lines told", "code, a MB", "documentation, a MB"),
+        rows,
     )
 
 
@@ -157,13 +199,19 @@ def _size(found: dict[str, set[int]], expected: dict[str, set[int]], name: str, 
     return len(found[name] & expected[name] if inside else found[name] - expected[name])
 
 
-def alarms_on_code(data: Path) -> Table:
+def code_sample(data: Path) -> tuple[list[str], int]:
+    """(files of code, one in so many of all sources; their bytes)."""
     texts, size = [], 0
     every = code_texts(data)
     for text in every[:: max(1, len(every) // 400)]:
         if size < CODE_BYTES:
             texts.append(text)
             size += len(text.encode())
+    return texts, size
+
+
+def alarms_on_code(data: Path) -> Table:
+    texts, size = code_sample(data)
     rows: list[list[object]] = []
     for name, (tag, kinds) in taggers(CODE).items():
         found, seconds = tag(texts)
@@ -208,28 +256,31 @@ def false_alarms() -> Table:
     )
 
 
-def twice(data: Path) -> tuple[int, int]:
-    """(texts, those that a second scrub changes)."""
-    texts = [text.encode() for text, _ in presidio_texts(data)]
-    changed = 0
-    for text in texts:
-        once, _ = scrub_bytes(text, PROSE)
-        changed += scrub_bytes(once, PROSE)[0] != once
-    return len(texts), changed
+def twice(data: Path) -> Table:
+    """Texts that a second scrub changes."""
+    rows: list[list[object]] = []
+    for name, texts, rules in (
+        ("labelled texts", [text for text, _ in presidio_texts(data)], PROSE),
+        ("code", code_sample(data)[0], CODE),
+        ("files with planted secrets", list(secret_files(data)[0].values()), CODE),
+    ):
+        once = [scrub_bytes(text.encode(), rules)[0] for text in texts]
+        changed = sum(one != text.encode() for one, text in zip(once, texts, strict=True))
+        rows.append([name, len(texts), changed, sum(scrub_bytes(one, rules)[0] != one for one in once)])
+    return Table(
+        "Scrubbing twice",
+        "What was scrubbed is scrubbed again: nothing may change.",
+        ("texts", "number", "changed at first", "changed again"),
+        rows,
+    )
 
 
 def tables(corpus: Corpus) -> Iterator[Table]:
     if corpus.folder is not None:
         yield labelled(corpus.folder)
         yield secrets(corpus.folder)
+        yield left_lines(corpus.folder)
         yield alarms_on_code(corpus.folder)
     yield false_alarms()
-
-
-CASES: dict[str, object] = {}
-
-
-def quality(corpus: Corpus) -> Iterator[Quality]:
     if corpus.folder is not None:
-        number, changed = twice(corpus.folder)
-        yield Quality(BENCH, "texts that a second scrub changes", changed, 0, is_cost=True, note=f"of {number}")
+        yield twice(corpus.folder)

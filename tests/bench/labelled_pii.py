@@ -16,6 +16,7 @@ Span = tuple[str, int, int]
 """(kind, start, end) in code points."""
 KINDS = {"EMAIL_ADDRESS": "email", "PHONE_NUMBER": "phone", "CREDIT_CARD": "card", "IP_ADDRESS": "ip"}
 SECRETS = "pii/detect-secrets/test_data.tar.zst"
+_VALUE = re.compile(r"[=:(-]\s*\S")
 LOOKALIKES = ("versions", "dates and times", "ids and counters", "coordinates", "hashes", "sections and tables")
 
 
@@ -69,7 +70,7 @@ def secret_files(data: Path) -> tuple[dict[str, str], dict[str, set[int]]]:
     """(file -> text; file -> lines, from 1, with a secret its makers tell).
 
     They tell the SHA-1 of each secret and a line, which in some files is that of an older text: the line that holds
-    the secret counts, and theirs only where none does.
+    the secret counts, and theirs only where none does, and where it has a value at all.
     """
     packed = zstandard.ZstdDecompressor().stream_reader(io.BytesIO((data / SECRETS).read_bytes())).read()
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
@@ -84,9 +85,14 @@ def secret_files(data: Path) -> tuple[dict[str, str], dict[str, set[int]]]:
     for name, text in texts.items():
         places: dict[str, int] = {}
         for number, line in enumerate(text.split("\n"), 1):
-            for piece in (line, *re.findall(r"[^\s\"'=:,;()]+=*", line), *re.findall(r"[\"']([^\"']*)[\"']", line)):
+            pieces = (*re.findall(r"[^\s\"'=:,;()@]+=*", line), *re.findall(r"[\"']([^\"']*)[\"']", line))
+            for piece in (line, line.strip("-"), *pieces):
                 places.setdefault(hashlib.sha1(piece.encode(), usedforsecurity=False).hexdigest(), number)
-        lines[name] = {places.get(one["hashed_secret"], one["line_number"]) for one in named.get(name, ())}
+        rows = [*text.split("\n"), ""]
+        found = {places[one["hashed_secret"]] for one in named.get(name, ()) if one["hashed_secret"] in places}
+        told = {one["line_number"] for one in named.get(name, ()) if one["hashed_secret"] not in places}
+        lines[name] = found | {number for number in told if _VALUE.search(rows[number - 1])}
+    return texts, lines
     return texts, lines
 
 

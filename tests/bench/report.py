@@ -3,9 +3,9 @@
     python -m tests.bench.report FOLDER --out DIR [--only PART ...]
 
 FOLDER is the shared collection of labelled texts. DIR gets report.md, report.json and a picture a table. Other tools
-run where they are installed: trafilatura and readability-lxml beside ours, datatrove, presidio-analyzer, detect-secrets
-and wordllama in the interpreter that TEXT_PEERS_PYTHON names, since their dependencies do not fit beside ours. What is
-not there is named in the report.
+run where they are installed: trafilatura and readability-lxml beside ours, datatrove, dolma, presidio-analyzer,
+detect-secrets and wordllama in the interpreter that TEXT_PEERS_PYTHON names, since their dependencies do not fit beside
+ours. What is not there is named in the report.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any
 from formats import durable
 from tests.bench import measure, report_tables
 from tests.bench.documents import Corpus
-from tests.bench.report_tables import DOLMA, Table, shown
+from tests.bench.report_tables import Table, shown
 
 PARTS = {
     "texts": "report_texts",
@@ -71,8 +71,8 @@ def head_words() -> str:
             f"No interpreter of peers was named ({report_tables.PEERS_PYTHON}), so the peers it has did not run."
         )
     else:
-        told += [f"{tool} did not run: {why}." for tool, why in report_tables.missing().items() if tool != "dolma"]
-    return "\n\n".join([*told, DOLMA])
+        told += [f"{tool} did not run: {why}." for tool, why in report_tables.missing().items()]
+    return "\n\n".join(told)
 
 
 def as_json(part: str, table: Table) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from typing import Any
 from corpus_assets.plans.pictures import Picture
 
 PEERS_PYTHON = "TEXT_PEERS_PYTHON"
-"""The environment variable that names an interpreter with datatrove, presidio-analyzer, detect-secrets and wordllama,
-whose dependencies do not fit beside ours.
+"""The environment variable that names an interpreter with datatrove, dolma, presidio-analyzer, detect-secrets and
+wordllama, whose dependencies do not fit beside ours; text_peers_program.py says how to make it.
 """
-DOLMA = "dolma's taggers were not run: its pinned dependencies could not be brought together with this Python's."
 
 
 @dataclass(frozen=True)

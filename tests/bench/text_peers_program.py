@@ -3,8 +3,15 @@
 Told {"tool": "missing"} it answers which tools cannot be imported, and why. Spans are [kind, start, end] in code
 points.
 Each tool is used as its documentation has it: presidio-analyzer's own pattern recognizers without a language model,
-datatrove's formatter and n-gram filter at their defaults but for the length of the n-grams, detect-secrets' default
-plugins, wordllama's model of 256 dimensions that its wheel carries.
+datatrove's formatter and n-gram filter at their defaults but for the length of the n-grams, dolma's two taggers of
+personal data, detect-secrets' default plugins, wordllama's model of 256 dimensions that its wheel carries.
+
+    pip install presidio-analyzer detect-secrets wordllama 'datatrove[processing]'
+    pip install --no-deps dolma==1.2.1 smart-open==7.3.0.post1
+    pip install wrapt zstandard msgspec omegaconf necessary rich tqdm blingfire uniseg jsonpath-ng anyascii platformdirs
+    pip install python-dotenv
+
+dolma asks for numpy below 2 and older tokenizers, which its taggers of personal data do without.
 """
 
 import contextlib
@@ -55,6 +62,30 @@ def presidio(told: dict[str, Any]) -> Callable[[], Any]:
         return found
 
     return lambda: [spans(text) for text in told["texts"]]
+
+
+def dolma_fast(told: dict[str, Any]) -> Callable[[], Any]:
+    """Its tagger `pii_regex_with_counts_fast_v2`."""
+    return _dolma("pii_regex_with_counts_fast_v2", told["texts"])
+
+
+def dolma_regex(told: dict[str, Any]) -> Callable[[], Any]:
+    """Its tagger `pii_regex_v2`, which also looks at what stands around."""
+    return _dolma("pii_regex_v2", told["texts"])
+
+
+def _dolma(name: str, texts: list[str]) -> Callable[[], Any]:
+    import dolma.taggers.pii  # noqa: F401
+    from dolma.core.data_types import Document
+    from dolma.core.registry import TaggerRegistry
+
+    tagger = TaggerRegistry.get(name)()
+
+    def spans(text: str) -> Spans:
+        found = tagger.predict(Document(source="s", id="1", text=text)).spans
+        return [[_PRESIDIO[one.type], one.start, one.end] for one in found if one.type in _PRESIDIO]
+
+    return lambda: [spans(text) for text in texts]
 
 
 def detect_secrets(told: dict[str, Any]) -> Callable[[], Any]:
@@ -113,6 +144,8 @@ def wordllama(told: dict[str, Any]) -> Callable[[], Any]:
 TOOLS = {
     "datatrove_pii": datatrove_pii,
     "presidio": presidio,
+    "dolma_fast": dolma_fast,
+    "dolma_regex": dolma_regex,
     "detect_secrets": detect_secrets,
     "datatrove_ngrams": datatrove_ngrams,
     "wordllama": wordllama,
@@ -123,7 +156,8 @@ MODULES = {
     "detect_secrets": "detect_secrets",
     "datatrove_ngrams": "datatrove.utils.word_tokenizers",
     "wordllama": "wordllama",
-    "dolma": "dolma",
+    "dolma_fast": "dolma",
+    "dolma_regex": "dolma",
 }
 
 

@@ -83,6 +83,7 @@ def test_personal_data_is_replaced_by_its_kind_whatever_stands_around(kind, valu
     ("AccountName=x;AccountKey=" + RANDOM + ";Endpoint=y", "AccountName=x;AccountKey=<KEY>;Endpoint=y"),
     ("signing_key = '9f8Qz71LmPw2Xc44'", "signing_key = '<KEY>'"),
     ("contraseña: hU7#kw92Lq", "contraseña: <KEY>"),
+    ("password = 123456789a1234", "password = <KEY>"),
     ("Passwort=hU7#kw92Lq", "Passwort=<KEY>"),
     # a random value has no placeholder in it, whatever it spells
     ('aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"', 'aws_secret_access_key = "<KEY>"'),
@@ -137,7 +138,7 @@ STAYS = [
     # not keys
     'password = "changeme1"', "password = get_password(user)", 'token: "access_token"', "https://user:{password}@host.org",
     "sk-folding-cube-sk-cube1", 'secret_hash = "9f8Qz71LmPw2Xc44"', 'hashed_secret: "9f8Qz71LmPw2Xc44"',
-    "passwords are: many", 'key = "short7Ag"', 'key: "aLongNameOfSomethingInCamelCase2"',
+    "passwords are: many", "password = 12345678901234", 'key = "short7Ag"', 'key: "aLongNameOfSomethingInCamelCase2"',
     "monkey=hU7kw92LqhU7kw92LqhU7kw9X2",
     f"request_id={RANDOM}", f"sha256 = {RANDOM}", f"imageUrl: {RANDOM}", f"see mimi={RANDOM}",
     f"mimi={RANDOM} and more", f"mimi = f({RANDOM})",
