@@ -36,6 +36,11 @@ _HEADERS = frozenset(
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f]|\A[/\\]|\A[A-Za-z]:[/\\]|(?:\A|[/\\])\.\.(?:[/\\]|\Z)|\A\Z")
 _MIN_ENTRY_BYTES = 64
 """Of one member in a zip's directory: 46 and a name."""
+_ZIP_END, _ZIP64_END, _ZIP64_LOCATOR_BYTES = (b"PK\x05\x06", 22), (b"PK\x06\x06", 56), 20
+"""What stands at the end of a zip: mark and bytes of a record, the second where numbers do not fit into the first."""
+_ZIP_SPLIT_MARKS = (b"PK\x07\x08", b"PK00")
+"""Before the first member of an archive that was to be split, and was not."""
+_REPACK = "unpack the archives that were joined, and pack their files into one"
 
 
 @dataclass(frozen=True)
@@ -72,18 +77,18 @@ def read_tar(path: Path, url: str, limits: Limits, tally: Tally, budget: Archive
         # tarfile's own reader, which may have read on already; what follows the end mark has to decompress, too.
         while chunk := tar.fileobj.read(CHUNK_BYTES):
             if chunk.count(0) < len(chunk):
-                todo = "unpack the archives that were joined, and pack their files into one"
-                raise CorruptDataError(path, "what follows the end mark", "zeros", "something else", todo)
+                raise CorruptDataError(path, "what follows the end mark", "zeros", "something else", _REPACK)
         tally.decompressed_bytes = stream.position
 
 
 def read_zip(path: Path, url: str, limits: Limits, tally: Tally, budget: ArchiveBudget) -> Iterator[Member | Reject]:
-    """The members in the order of the directory. Raises CorruptDataError where the archive is broken or cut, or its
-    members grow beyond the budget.
+    """The members in the order of the directory. Raises CorruptDataError where the archive is broken or cut, is not all
+    that the file holds, or its members grow beyond the budget.
     """
     names = _Names(path, url, limits)
     try:
         with _ZipSource(path, limits) as source, zipfile.ZipFile(source) as archive:
+            _check_bounds(path, source, archive)
             for index, info in enumerate(archive.infolist()):
                 name = info.orig_filename  # zipfile cuts the other one at a NUL
                 if info.filename.endswith("/") or stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
@@ -101,6 +106,30 @@ def read_zip(path: Path, url: str, limits: Limits, tally: Tally, budget: Archive
         raise
     except (*_BROKEN_ZIP, NotImplementedError, RuntimeError) as error:
         raise CorruptDataError(path, "zip", "whole", str(error), _TODO) from None
+
+
+def _check_bounds(path: Path, source: io.BufferedReader, archive: zipfile.ZipFile) -> None:
+    """zipfile takes the last directory that it finds, and whatever part of it the record at the end points to: of two
+    archives that were joined, the members of the first would be missing without a word.
+    """
+    members = archive.infolist()
+    begin = min((info.header_offset for info in members), default=archive.start_dir)
+    source.seek(0)
+    if begin and source.read(begin if begin < 5 else 0) not in _ZIP_SPLIT_MARKS:
+        raise CorruptDataError(path, "what comes before the first member", "nothing", f"{begin} bytes", _REPACK)
+    (mark, size), (mark64, size64) = _ZIP_END, _ZIP64_END
+    num_bytes = source.seek(0, io.SEEK_END)
+    source.seek(max(0, num_bytes - size - size64 - _ZIP64_LOCATOR_BYTES - (1 << 16)))
+    tail = source.read()
+    at = tail.rfind(mark)
+    num_entries, num_comment = struct.unpack_from("<H8xH", tail, at + 10)
+    if tail[at + size + num_comment :].strip(b"\0"):
+        raise CorruptDataError(path, "what follows the end of the directory", "zeros", "something else", _REPACK)
+    at64 = at - _ZIP64_LOCATOR_BYTES - size64
+    if num_entries == 0xFFFF and at64 >= 0 and tail.startswith(mark64, at64):
+        (num_entries,) = struct.unpack_from("<Q", tail, at64 + 32)
+    if len(members) not in (num_entries, num_entries + (len(members) >> 16 << 16)):  # old programs count to 65,535
+        raise CorruptDataError(path, "entries of the directory", num_entries, len(members), _TODO)
 
 
 class _Names:

@@ -202,3 +202,108 @@ def test_real_archives_give_the_documents_their_list_says(file, kind, documents)
     found = list(read_file(DATA / file, file, row(kind, file, container="tar"), Limits(), tally))
     assert (len(records(found)), rejects(found)) == (documents, [])
     assert tally.decompressed_bytes > sum(len(record.content) for record in records(found)) * ("aeb" not in file)
+
+
+def _with_entries(data: bytes, number: int) -> bytes:
+    """The zip with another number of entries in the record at its end."""
+    at = data.rindex(b"PK\x05\x06")
+    return data[: at + 8] + number.to_bytes(2, "little") * 2 + data[at + 12 :]
+
+
+def _later_directory(data: bytes) -> bytes:
+    """The zip with a directory that begins at its second entry."""
+    at, first = data.rindex(b"PK\x05\x06"), data.index(b"PK\x01\x02")
+    second = data.index(b"PK\x01\x02", first + 4)
+    return data[: at + 12] + (at - second).to_bytes(4, "little") + second.to_bytes(4, "little") + data[at + 20 :]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda data: data + zipped({"more.html": b"<p>t</p>"}), r"before the first member is \d+ bytes"),
+        (lambda data: b"#!/bin/sh\n" + data, "before the first member is 10 bytes"),
+        (lambda data: b"PK\x07\x09" + data, "before the first member is 4 bytes"),
+        (lambda data: data + b"more", "follows the end of the directory"),
+        (lambda data: data + tar({"more.html": b"<p>t</p>"}), "follows the end of the directory"),
+        (lambda data: _with_entries(data, 1), "entries of the directory is 2, expected 1"),
+        (lambda data: _with_entries(data, 3), "entries of the directory is 2, expected 3"),
+        (_later_directory, "before the first member is"),
+    ],
+)
+def test_a_zip_that_is_not_all_of_its_file_is_an_error_not_a_part_of_it(tmp_path, change, words):
+    (tmp_path / "f").write_bytes(change(zipped(PAGES)))
+    with pytest.raises(CorruptDataError, match=words):
+        read(tmp_path / "f", "html", container="zip")
+
+
+class _Pipe(io.RawIOBase):
+    """Where nothing can be written twice, so that sizes follow the members."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data) -> int:
+        self.data += bytes(data)
+        return len(data)
+
+
+def _zip_to_a_pipe(members: dict[str, bytes]) -> bytes:
+    pipe = _Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return pipe.data
+
+
+def _zip64(members: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            with archive.open(name, "w", force_zip64=True) as file:
+                file.write(data)
+    return out.getvalue()
+
+
+def _with_comment(members: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = b"made up " * 1_000
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        _zip_to_a_pipe,
+        _zip64,
+        _with_comment,
+        lambda members: b"PK\x07\x08" + zipped(members),
+        lambda members: zipped(members) + bytes(600),
+    ],
+    ids=["sizes behind members", "zip64", "comment", "mark of a split archive", "zeros at its end"],
+)
+def test_a_zip_is_read_however_a_program_has_written_it(tmp_path, pack):
+    (tmp_path / "f").write_bytes(pack(PAGES))
+    found = read(tmp_path / "f", "html", container="zip")
+    assert [record.content for record in records(found)] == list(PAGES.values())
+    (tmp_path / "f").write_bytes(pack({}))
+    assert read(tmp_path / "f", "html", container="zip") == []
+
+
+def test_a_zip_of_more_members_than_its_end_can_count_is_whole(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for i in range(65_540):
+            archive.writestr(f"{i}.txt", b"t")
+    (tmp_path / "f").write_bytes(out.getvalue())
+    assert len(read(tmp_path / "f", "text", container="zip")) == 65_540
+    at = out.getvalue().rindex(b"PK\x06\x06")
+    short = out.getvalue()[: at + 32] + (65_539).to_bytes(8, "little") + out.getvalue()[at + 40 :]
+    (tmp_path / "f").write_bytes(short)
+    with pytest.raises(CorruptDataError, match="entries of the directory is 65540, expected 65539"):
+        read(tmp_path / "f", "text", container="zip")
