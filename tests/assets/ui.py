@@ -100,6 +100,11 @@ class Ui:
         assert "errors" not in found, found["errors"]
         return found["data"]
 
+    def loaded_at(self) -> float:
+        """When the definitions were loaded last, in seconds."""
+        (entry,) = self.query(_LOADED)["workspaceOrError"]["locationEntries"]
+        return entry["updatedTimestamp"]
+
     def launch(self, partition: str, *assets: str) -> str:
         """Launch a run of these assets of one partition, as the Materialize button does; returns its id."""
         selector = {
@@ -154,14 +159,24 @@ class Ui:
             pause.wait(1)
         raise TimeoutError(f"backfill {backfill_id} did not end within {deadline_seconds} s")
 
+    def runs_of_backfill(self, backfill_id: str) -> list[dict[str, Any]]:
+        """Its runs in the order in which they began, each with its partition, and when it began and ended."""
+        found = self.query(_RUNS_OF, filter={"tags": [{"key": "dagster/backfill", "value": backfill_id}]})
+        for run in found["runsOrError"]["results"]:
+            run["partition"] = {tag["key"]: tag["value"] for tag in run["tags"]}["dagster/partition"]
+        return sorted(found["runsOrError"]["results"], key=lambda run: run["startTime"])
+
 
 _BACKFILL = """mutation($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
   __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
 _BACKFILL_STATUS = """query($id: String!) { partitionBackfillOrError(backfillId: $id) {
   ... on PartitionBackfill { status } ... on PythonError { message } } }"""
+_LOADED = "{ workspaceOrError { ... on Workspace { locationEntries { updatedTimestamp } } } }"
 _LAUNCH = """mutation($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
   __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
   ... on RunConfigValidationInvalid { errors { message } } } }"""
+_RUNS_OF = """query($filter: RunsFilter!) { runsOrError(filter: $filter) { ... on Runs { results {
+  runId startTime endTime tags { key value } } } } }"""
 _START_SENSOR = """mutation($selector: SensorSelector!) { startSensor(sensorSelector: $selector) {
   __typename ... on PythonError { message } } }"""
 _STATUS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } ... on PythonError { message } } }"

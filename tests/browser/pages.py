@@ -32,6 +32,34 @@ class Graph:
         return MaterializeDialog(self.person)
 
 
+class Group(Graph):
+    """Lineage of the assets of one group."""
+
+    def __init__(self, person: Person, name: str) -> None:
+        super().__init__(person)
+        self.name = name
+
+    def open(self) -> "Group":
+        self.person.go(f"/locations/__repository__@corpus/asset-groups/{self.name}/lineage")
+        self.person.read(r"^Materialize all")
+        return self
+
+
+class Locations:
+    """Deployment: the code that is loaded."""
+
+    def __init__(self, person: Person) -> None:
+        self.person = person
+
+    def open(self) -> "Locations":
+        self.person.go("/deployment/locations")
+        self.person.read(r"^Loaded$")
+        return self
+
+    def reload(self) -> None:
+        self.person.click(words("Reload", "button"))
+
+
 class MaterializeDialog:
     """What "Materialize…" opens: which partitions."""
 
@@ -113,9 +141,13 @@ class Asset:
         self.person.click("//button[starts-with(normalize-space(), 'Materialize')]")
         return MaterializeDialog(self.person)
 
+    def partitions(self) -> None:
+        """Open the tab of partitions."""
+        self.person.click(words("Partitions", "a"))
+
     def partition(self, partition: str) -> None:
         """Open the tab of partitions, and one of them."""
-        self.person.click(words("Partitions", "a"))
+        self.partitions()
         self.person.click(f"//*[text()='{partition}']")
         self.person.read(r"^Latest materialization\n(?!None$).+$")
 
