@@ -172,6 +172,27 @@ def test_one_bad_source_stops_neither_its_neighbours_nor_lets_the_version_go_on(
         assert "GPL-3.0-only is not allowed by tiny.v1" in graph.failures(ran)
 
 
+def test_assets_and_checks_of_one_source_open_no_file_of_another(tmp_path: Path) -> None:
+    """All that was made of its neighbours, and their inputs, are broken: nothing of it is noticed."""
+    alone, among = tiny.unbuilt(tmp_path / "alone"), tiny.unbuilt(tmp_path / "among")
+    with graph.loaded(alone) as defs, graph.instance() as instance:
+        expected = graph.run(defs, instance, WEB, *FIRST_LAYER)
+    with graph.loaded(among) as defs, graph.instance() as instance:
+        for pair in set(tiny.PAIRS) - {WEB}:
+            assert graph.run(defs, instance, pair, *FIRST_LAYER).success
+        made = [path for path in among.corpus.rglob("*") if path.is_file() and path.parent != among.configs / "tiny"]
+        inputs = [among.root / "inputs" / f"{source}.jsonl" for source in tiny.SOURCES if source != WEB.source]
+        assert len(made) > 10
+        for path in {*made, *inputs} - {among.ledger}:
+            path.write_bytes(b"broken")
+        found = graph.run(defs, instance, WEB, *FIRST_LAYER)
+    assert found.success, graph.failures(found)
+    assert graph.data_versions(found) == graph.data_versions(expected)
+    evaluations = found.get_asset_check_evaluations()
+    assert len(evaluations) == len(expected.get_asset_check_evaluations()) >= 8
+    assert all(one.passed and one.partition == str(WEB) for one in evaluations)
+
+
 @pytest.mark.parametrize("published", [True, False])
 def test_a_row_that_changed_after_it_was_pinned_is_a_warning(tmp_path: Path, published: bool) -> None:
     layout = tiny.copy(tmp_path / "root") if published else tiny.unbuilt(tmp_path / "root")

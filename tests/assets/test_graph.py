@@ -1,6 +1,9 @@
 """The graph as it loads: assets, partitions, edges and checks; for roots that are empty, broken or large, too."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -13,6 +16,9 @@ from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from tests.assets import graph, tiny
 from tests.golden import make_graph
+from tests.load import roots
+
+PROJECT = Path(__file__).resolve().parents[2]
 
 
 def keys(defs: dg.Definitions, asset: str) -> list[str]:
@@ -121,6 +127,42 @@ def test_keys_of_500_sources_in_20_versions_are_parsed_once_each(
         assert len(keys(defs, "raw_fetch")) == len(set(keys(defs, "raw_fetch"))) == 10_000
     assert len(parsed) == 10_000
     assert len(ledger.read(layout.ledger)) == 500
+
+
+STEPS = """
+import json
+from corpus_assets.definitions import defs
+job = defs.resolve_implicit_global_asset_job_def()
+layer = job.asset_layer
+made_by = {k.to_user_string(): layer.get_op_output_handle(k).node_handle.name for k in layer.selected_asset_keys}
+print(json.dumps([sorted(job.graph.node_dict), made_by]))
+"""
+
+
+@pytest.mark.slow
+def test_every_process_finds_the_same_steps_of_every_asset(tmp_path: Path) -> None:
+    """Whatever order sets have: runs are planned in one process and worked off in another."""
+    layout, found = roots.make(tmp_path, 40, 5), []
+    for seed in ("0", "1", "2"):
+        environment = {
+            **os.environ,
+            "CORPUS_ROOT": str(layout.root),
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": str(PROJECT),
+        }
+        command = [sys.executable, "-W", "ignore", "-c", STEPS]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
+        found.append(json.loads(ran.stdout.splitlines()[-1]))
+    assert found[0] == found[1] == found[2]
+    steps, made_by = found[0]
+    with graph.loaded(layout) as defs:
+        assets = defs.resolve_asset_graph()
+        assert set(made_by) == {key.to_user_string() for key in assets.get_all_asset_keys()}
+        assert {*made_by.values(), *map(_step_of, assets.asset_check_keys)} == set(steps)
+
+
+def _step_of(check: dg.AssetCheckKey) -> str:
+    return f"{check.asset_key.to_user_string()}_{check.name}"
 
 
 def test_a_setting_that_only_a_late_stage_reads_leaves_that_stage_stale(tmp_path: Path) -> None:

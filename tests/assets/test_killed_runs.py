@@ -1,4 +1,4 @@
-"""A run that is killed at a change of the disk: what Dagster shows as made is there, and a run after it makes the rest."""
+"""A run that is killed at a change of the disk: what Dagster shows as made is there, and a rerun makes the rest."""
 
 import os
 import shutil
