@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpus_assets.records.fields import FieldReader
-from corpus_assets.records.parquet_bounds import rows_at_once
+from corpus_assets.records.parquet_bounds import check_whole, rows_at_once
 from corpus_assets.records.parquet_columns import MappedColumn, is_list_of_text, is_text, is_time
 from corpus_assets.records.record import Limits, Record, Reject, RejectReason, Tally
 from formats.errors import CorruptDataError
@@ -30,7 +30,7 @@ def read_parquet(
     """
     row, decoded_bytes = 0, 0
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             limit = limits.file_budget.limit(path.stat().st_size)
             tally.decompressed_bytes = _size(file.metadata)
             _hold(path, "uncompressed bytes", tally.decompressed_bytes, limit)
@@ -46,6 +46,7 @@ def read_parquet(
                     else:
                         yield _held(fields.read(value, place, row), limits)
                     row += 1
+            check_whole(path, file, names, row)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of names of columns
         raise CorruptDataError(path, f"Parquet from row {row}", "readable", str(error), _TODO) from None
 

@@ -1,15 +1,60 @@
-"""How many rows of a Parquet file may be decoded at once. A dictionary page of some kilobytes can stand for one text of
-gigabytes a row, and prefix coding can do the same, so the largest value that is possible decides.
+"""What the metadata of a Parquet file is held to: how many rows may be decoded at once, and, when all are read, that
+they are all that the file holds. A dictionary page of some kilobytes can stand for one text of gigabytes a row, and
+prefix coding can do the same, so the largest value that is possible decides.
 """
 
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from formats.errors import CorruptDataError
+
+_MAGIC = b"PAR1"
+_SEARCHED_BYTES = 1 << 20
+_TODO = "fetch the file again, or correct the row's files in the ledger"
 _MAX_ROWS = 256
 _BATCH_BYTES = 256 << 20
 _HEADER_BYTES = 24
 _I32 = 0x15
 """Thrift compact protocol: the next field, a 32-bit number."""
+
+
+def check_whole(path: Path, file: Any, columns: list[str], rows: int) -> None:
+    """For a file whose `rows` were all read. Raises CorruptDataError where it has others, or where another file stands
+    before it: the metadata at the end is the last one's, and its places were looked up in the first one.
+    """
+    metadata = file.metadata
+    if rows != metadata.num_rows:
+        raise CorruptDataError(path, "rows", metadata.num_rows, rows, _TODO)
+    end = 0
+    for group in range(metadata.num_row_groups):
+        for i in _leaves(file, columns):
+            end = max(end, _end(metadata.row_group(group).column(i)))
+    with open(path, "rb") as raw:
+        if _holds(raw, _MAGIC * 2, end, path.stat().st_size - metadata.serialized_size):
+            todo = "put each of the files that were joined into the ledger row"
+            raise CorruptDataError(path, "what comes before the metadata", "one file", "the end of another", todo)
+
+
+def _leaves(file: Any, columns: list[str]) -> list[int]:
+    """The leaves of the mapped columns; those of others were not read, and asking for theirs may end the process."""
+    paths = [leaf.path for leaf in file.schema]
+    return [i for i, path in enumerate(paths) if any(path == name or path.startswith(f"{name}.") for name in columns)]
+
+
+def _end(chunk: Any) -> int:
+    begins = [at for at in (chunk.dictionary_page_offset, chunk.data_page_offset) if at is not None]
+    return min(begins) + chunk.total_compressed_size
+
+
+def _holds(file: BinaryIO, words: bytes, begin: int, end: int) -> bool:
+    """Whether these bytes stand between two places; indexes of pages and filters, some KiB, mostly do."""
+    file.seek(max(0, begin))
+    kept = b""
+    while (wanted := min(_SEARCHED_BYTES, end - file.tell())) > 0 and (data := file.read(wanted)):
+        if words in kept + data:
+            return True
+        kept = data[-len(words) :]
+    return False
 
 
 def rows_at_once(path: Path, file: Any, group: int, columns: list[str]) -> int:
@@ -20,9 +65,8 @@ def rows_at_once(path: Path, file: Any, group: int, columns: list[str]) -> int:
     next(file.iter_batches(1, row_groups=[group], columns=columns, use_threads=False), None)
     about, largest = file.metadata.row_group(group), 1
     with open(path, "rb") as raw:
-        for i, leaf in enumerate(file.schema):
-            if any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns):
-                largest = max(largest, _largest_value(raw, about.column(i)))
+        for i in _leaves(file, columns):
+            largest = max(largest, _largest_value(raw, about.column(i)))
     return max(1, min(_MAX_ROWS, _BATCH_BYTES // largest))
 
 

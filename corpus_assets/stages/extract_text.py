@@ -17,6 +17,8 @@ CODE_VERSION = "2"
 LIBRARIES = ("resiliparse",)
 PARSER = "corpus_assets.stages.main_text:main_text"
 """What is called with a Page's fields."""
+_FEW_ZEROS, _MIN_CHARACTERS_A_ZERO = 8, 4
+"""A NUL here and there is a slip of whoever wrote the text; more than these are another format."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,14 @@ def extract(html: bytes, content_type: str | None = None, rules: ExtractRules = 
 
 
 def extract_plain(data: bytes, content_type: str | None = None) -> Extracted:
-    """The text of a plain text or Markdown file, as it is."""
+    """The text of a plain text or Markdown file, as it is. UTF-16 that nothing declares is refused: every second
+    byte is a zero.
+    """
     text = decode_charset.decode(data, content_type, is_html=False)
-    return Extracted("", RejectReason.BINARY_CONTENT) if "\0" in text and not _is_utf8(data) else Extracted(text)
+    zeros = text.count("\0")
+    if zeros and (zeros > max(_FEW_ZEROS, len(text) // _MIN_CHARACTERS_A_ZERO) or not _is_utf8(data)):
+        return Extracted("", RejectReason.BINARY_CONTENT)
+    return Extracted(text)
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -13,6 +13,7 @@ from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Limits, Record, Tally
 from formats.compressed import Budget
 from formats.errors import CorruptDataError
+from formats.reject_reasons import DAMAGED, RejectReason
 from tests.records.made_up_files import read, records, rejects, row, special, tar, zipped
 from tests.shared_data import DATA, needs_shared_data
 
@@ -307,3 +308,22 @@ def test_a_zip_of_more_members_than_its_end_can_count_is_whole(tmp_path):
     (tmp_path / "f").write_bytes(short)
     with pytest.raises(CorruptDataError, match="entries of the directory is 65540, expected 65539"):
         read(tmp_path / "f", "text", container="zip")
+
+
+@pytest.mark.parametrize("kind", ["text", "markdown", "html", "jsonl"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bz2"])
+def test_a_tar_without_its_container_named_is_an_error_not_one_text(tmp_path, kind, pack):
+    (tmp_path / "f").write_bytes(pack(tar({"a.jsonl": b'{"text": "a"}\n', "b.txt": b"b"})))
+    with pytest.raises(CorruptDataError, match="content is a tar archive, expected a document; name its container"):
+        read(tmp_path / "f", kind)
+
+
+@pytest.mark.parametrize("container", PACK)
+def test_a_tar_in_an_archive_of_texts_is_a_reject_that_counts_as_damaged(tmp_path, container):
+    inner = tar({"a.txt": b"A", "b.txt": b"B"})
+    members = {"in.tar": inner, "in.tar.bz2": bz2.compress(inner), "t.txt": b"t"}
+    (tmp_path / "f").write_bytes(PACK[container](members))
+    found = read(tmp_path / "f", "text", container=container)
+    assert rejects(found) == [(0, "broken_member"), (1, "broken_member")]
+    assert [record.content for record in records(found)] == [b"t"]
+    assert RejectReason.BROKEN_MEMBER in DAMAGED

@@ -271,3 +271,46 @@ def test_a_file_that_would_grow_beyond_its_budget_is_stopped(tmp_path):
     pq.write_table(pa.table({"text": ["x" * 1_000_000] * 3}), tmp_path / "f", use_dictionary=False)
     with pytest.raises(CorruptDataError, match="uncompressed bytes"):
         read(tmp_path / "f", "parquet", limits=Limits(file_budget=Budget(max_bytes=10_000)))
+
+
+def test_no_flipped_bit_of_the_metadata_makes_a_file_shorter(tmp_path):
+    path = write(tmp_path / "f", {"text": [f"tale {i}" for i in range(50)]}, row_group_size=25, compression="none")
+    whole = path.read_bytes()
+    size = int.from_bytes(whole[-8:-4], "little")
+    pick = random.Random(3)
+    bits = range((len(whole) - 8 - size) * 8, (len(whole) - 8) * 8)
+    seen = set()
+    for bit in pick.sample(bits, 1_200):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        try:
+            seen.add(len(read(path, "parquet")))
+        except CorruptDataError:
+            seen.add(None)
+    assert seen == {50, None}
+
+
+@pytest.mark.parametrize("first", [{"text": ["a", "b"]}, {"text": ["a tale"] * 9, "n": list(range(9))}])
+def test_files_that_were_joined_are_an_error_not_the_last_of_them(tmp_path, first):
+    """The places in the last one's metadata are looked up in the first one: here they are the same."""
+    last = write(tmp_path / "last", {"text": ["a", "b"]}).read_bytes()
+    (tmp_path / "f").write_bytes(write(tmp_path / "first", first).read_bytes() + last)
+    with pytest.raises(CorruptDataError, match=str(tmp_path / "f")):
+        read(tmp_path / "f", "parquet")
+
+
+def test_a_page_with_a_checksum_is_held_to_it(tmp_path):
+    path = tmp_path / "f"
+    pq.write_table(
+        pa.table({"text": [f"tale {i}" for i in range(50)]}),
+        path,
+        write_page_checksum=True,
+        compression="none",
+        use_dictionary=False,
+    )
+    whole = path.read_bytes()
+    assert len(records(read(path, "parquet"))) == 50
+    path.write_bytes(whole.replace(b"tale 7", b"tale 8"))
+    with pytest.raises(CorruptDataError, match="CRC"):
+        read(path, "parquet")
