@@ -105,16 +105,27 @@ def write_shard(
     return write_groups(shard_id, path, groups, schema, compression_level=1, use_dictionary=False)
 
 
-def write_groups(shard_id: int, path: Path, groups: Iterable[pa.Table], schema: pa.Schema, **options: Any) -> Shard:
-    """Write each table as one row group of one zstd Parquet file: temporary name, fsync, rename. `options` are those of
-    pyarrow.parquet.ParquetWriter. An OSError of the writer names `path`.
+def write_plain_shard(
+    shard_id: int, path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, row_group_bytes: int
+) -> Shard:
+    """As `write_shard`, not compressed: for rows of token ids, on which zstd takes more time than sorting and packing
+    them, and saves half their room.
     """
+    groups = cut_row_groups(batches, schema, row_group_bytes)
+    return write_groups(shard_id, path, groups, schema, compression="none", use_dictionary=False)
+
+
+def write_groups(shard_id: int, path: Path, groups: Iterable[pa.Table], schema: pa.Schema, **options: Any) -> Shard:
+    """Write each table as one row group of one Parquet file: temporary name, fsync, rename. `options` are those of
+    pyarrow.parquet.ParquetWriter; zstd unless they say otherwise. An OSError of the writer names `path`.
+    """
+    options = {"compression": "zstd", **options}
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     rows = 0
     try:
         with durable.HashedFile(temporary) as file:
-            with pq.ParquetWriter(file, schema, compression="zstd", **options) as writer:
+            with pq.ParquetWriter(file, schema, **options) as writer:
                 for group in groups:
                     writer.write_table(group, row_group_size=max(1, group.num_rows))
                     rows += group.num_rows
@@ -135,8 +146,8 @@ def row_sizes(batch: pa.RecordBatch) -> np.ndarray:
     for column in batch.columns:
         kind = column.type
         if kind in _VARIABLE_WIDTH:
-            lengths = pc.fill_null(pc.binary_length(column), 0)
-            sizes += lengths.to_numpy(zero_copy_only=False).astype(np.int64)
+            lengths = pc.binary_length(column)
+            sizes += (pc.fill_null(lengths, 0) if lengths.null_count else lengths).to_numpy()
         elif pa.types.is_fixed_size_binary(kind):
             sizes += kind.byte_width
         else:

@@ -13,6 +13,7 @@ from formats.snapshot.manifest import SPLITS
 from resources.engines.contract import Dest, Task
 
 _STAGES = "corpus_assets.stages"
+_WRITER = "formats.dataset:write_plain_shard"
 
 
 def tokenized(build: TokenBuild) -> Output:
@@ -38,7 +39,7 @@ def tokenized(build: TokenBuild) -> Output:
 
     def make(folder: Path) -> Dataset:
         task = Task(f"{_STAGES}.tokenize_documents:tokenize_documents", {**settings, "tokenizer": build.tokenizer})
-        return build.engine.map_batches(source, task, Dest(folder, TOKENIZED))
+        return build.engine.map_batches(source, task, Dest(folder, TOKENIZED, writer=_WRITER))
 
     return Output(build.layout, ident, TOKENIZED, make, str(build))
 
@@ -63,7 +64,8 @@ def packed(build: TokenBuild) -> Output:
 
     def make(folder: Path) -> Dataset:
         task = Task(f"{_STAGES}.pack_tokens:pack_shard", settings)
-        return build.engine.sort_reduce(source, task, Dest(folder, PACKED), bucket="token_shard", keys=("order", "id"))
+        dest = Dest(folder, PACKED, writer=_WRITER)
+        return build.engine.sort_reduce(source, task, dest, bucket="token_shard", keys=("order", "id"))
 
     return Output(build.layout, ident, PACKED, make, str(build))
 

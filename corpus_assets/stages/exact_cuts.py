@@ -47,7 +47,7 @@ def has_exact_cuts(tokenizer: dict[str, Any]) -> bool:
     )
 
 
-def parts(text: str, chars: int = PART_CHARS) -> Iterator[str]:
+def parts(text: str, chars: int) -> Iterator[str]:
     """The text in parts of at least `chars` characters, but for the last one; longer where there is no place to cut."""
     begin = 0
     while found := _CUT.search(text, begin + chars):

@@ -4,7 +4,6 @@
 sequence and pads what stays free.
 """
 
-from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +14,7 @@ import pyarrow as pa
 from corpus_assets.kernels.arrow import large_binaries, string_buffers
 from corpus_assets.kernels.best_fit import best_fit
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 LIBRARIES = ("pyarrow",)
 BATCH_BYTES = 8 * 1024 * 1024
 
@@ -55,9 +54,14 @@ class Packed:
     def fill(self, tokens: np.ndarray, offsets: np.ndarray, pad: int) -> np.ndarray:
         """The sequences (num_sequences, seq_len) of documents whose tokens are tokens[offsets[d]:offsets[d + 1]]."""
         flat = np.full(self.num_sequences * self.seq_len, pad, tokens.dtype)
-        begins = offsets[self.doc] + self.first
-        for start, begin, length in zip(self.start.tolist(), begins.tolist(), self.length.tolist(), strict=True):
-            flat[start : start + length] = tokens[begin : begin + length]
+        begin = offsets[self.doc] + self.first
+        ends, stops = begin + self.length, self.start + self.length
+        # Pieces that follow each other on both sides are copied as one: with `concat` all of them.
+        joined = (begin[1:] == ends[:-1]) & (self.start[1:] == stops[:-1])
+        firsts, lasts = np.flatnonzero(np.append(True, ~joined)), np.flatnonzero(np.append(~joined, True))
+        runs = (self.start[firsts], stops[lasts], begin[firsts], ends[lasts]) if self.doc.size else ()
+        for to, to_end, of, of_end in zip(*(one.tolist() for one in runs), strict=True):
+            flat[to:to_end] = tokens[of:of_end]
         return flat.reshape(self.num_sequences, self.seq_len)
 
 
@@ -125,10 +129,10 @@ def _taken(column: pa.ChunkedArray, rows: np.ndarray) -> pa.Array:
 
 
 def _tokens_by(name: str, column: pa.ChunkedArray, lengths: np.ndarray) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for value, length in zip(column.to_pylist(), lengths.tolist(), strict=True):
-        counts[f"{name}:{value}"] += length
-    return dict(counts)
+    values = column.combine_chunks().dictionary_encode()
+    sums = np.zeros(len(values.dictionary), np.int64)
+    np.add.at(sums, values.indices.to_numpy(), lengths)
+    return {f"{name}:{value}": count for value, count in zip(values.dictionary.to_pylist(), sums.tolist(), strict=True)}
 
 
 def _in_order_of_documents(bins: np.ndarray, num_bins: int) -> np.ndarray:

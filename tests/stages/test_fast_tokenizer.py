@@ -94,7 +94,7 @@ def test_long_texts_are_cut_for_it_as_well(pinned, monkeypatch):
     text = "the heron, it's on the weir again. " * 200
     whole = load_tokenizer(**pinned).encode([text, "", text])
     monkeypatch.setattr(stage, "BATCH_CHARS", 100)
-    monkeypatch.setattr(stage.exact_cuts.parts, "__defaults__", (30,))
+    monkeypatch.setattr(stage.exact_cuts, "PART_CHARS", 30)
     assert [one.tolist() for one in load_tokenizer(**pinned).encode([text, "", text])] == [
         one.tolist() for one in whole
     ]
@@ -121,7 +121,7 @@ def test_one_document_in_a_thousand_is_encoded_again(pinned):
     loaded = load_tokenizer(**pinned)
     counting = stage.replace(loaded, library=Counting(loaded.library))
     names, texts = [f"web:{i}" for i in range(20_000)], ["a"] * 20_000
-    counting.check_again(names, texts, *counting.encode(texts))
+    counting.check_again(names, texts, *counting.encode(texts), stage.document_hashes(names, 1))
     assert 5 < counting.library.texts < 50
 
 

@@ -93,7 +93,7 @@ def test_how_texts_are_cut_and_gathered_for_the_library_changes_no_id(loaded, mo
     texts = ["", "a b c, d e f " * 9, *WORDS, "", "x" * 40, "猫、犬、" * 11]
     whole, lengths = loaded.encode(texts)
     monkeypatch.setattr(stage, "BATCH_CHARS", batch_chars)
-    monkeypatch.setattr(stage.exact_cuts.parts, "__defaults__", (3,))
+    monkeypatch.setattr(stage.exact_cuts, "PART_CHARS", 3)
     flat, again = loaded.encode(texts)
     assert flat.tolist() == whole.tolist()
     assert again.tolist() == lengths.tolist()
@@ -107,6 +107,20 @@ def test_a_row_keeps_its_place_its_language_and_its_licence(pinned):
     assert [np.frombuffer(one, np.uint16).tolist() for one in batch["tokens"].to_pylist()] == [
         ids_of(load_tokenizer(**pinned), text) for text in WORDS
     ]
+
+
+@given(
+    names=st.lists(st.text(max_size=9), min_size=1, max_size=20),
+    seed=st.integers(0, 1 << 40),
+    first=st.integers(0, 1 << 31),
+    size=st.integers(1, (1 << 31) - 1),
+)
+def test_place_and_shard_are_those_of_plain_arithmetic_on_the_hash(pinned, names, seed, first, size):
+    batch = rows(["a"] * len(names)).set_column(0, "id", pa.array(names, pa.large_string()))
+    found = tokenize_documents(batch, shards={"train/web": (first, size)}, seed=seed, tokenizer=pinned)
+    order = [hashlib.sha256(f"{seed}:{name}".encode()).digest()[:8] for name in names]
+    assert found["order"].to_pylist() == order
+    assert found["token_shard"].to_pylist() == [first + (int.from_bytes(one, "big") * size >> 64) for one in order]
 
 
 def test_no_row_gives_no_row(pinned):
@@ -211,7 +225,7 @@ def test_a_tokenizer_without_exact_cuts_gets_its_texts_whole(tmp_path, monkeypat
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.add_special_tokens([END])
     loaded = load_tokenizer(**write(tmp_path, tokenizer))
-    monkeypatch.setattr(stage.exact_cuts.parts, "__defaults__", (1,))
+    monkeypatch.setattr(stage.exact_cuts, "PART_CHARS", 1)
     assert not loaded.has_exact_cuts
     assert [parts for _, parts in loaded._batches(["a b, c"], ["a"])] == [["a b, c"]]
 
