@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.commands.new_files import check_place
+from corpus_assets.commands.yank import tell
+from corpus_assets.plans import yanking
 from corpus_assets.plans.for_people import plural, share
 from corpus_assets.plans.published_version import open_published
 from formats import dedup_labels, durable
@@ -84,6 +86,7 @@ def run_sample(args: argparse.Namespace) -> int:
     key = VersionKey.parse(args.version)
     place = check_place(args.layout, args.out or Path(f"{key}.pairs.html"))
     version = open_published(args.layout, key)
+    tell(yanking.of_version(args.layout, key))
     _say(f"drawing {plural(args.n, 'pair')} of {key}")
     drawn = dedup_sample.draw(version, args.n, args.seed)
     page = dedup_sample_page.render(key, version.digest, drawn, version.config().dedup.near, args.seed)

@@ -6,6 +6,8 @@ from typing import Any
 
 from corpus_assets.commands.push import add_store_option, progress
 from corpus_assets.commands.words import counted
+from corpus_assets.commands.yank import tell
+from corpus_assets.plans import yanking
 from corpus_assets.plans.pull import pull
 from resources.remote.address import named
 from resources.remote.s3 import S3Store
@@ -28,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """0: it is here. Raises as `pull` does."""
     store = S3Store(named(args.store))
     done = pull(store, args.layout, args.key, say=progress("fetched"))
+    tell(yanking.of_named(args.layout, done.of))
     if args.json:
         print(json.dumps({**vars(done), "store": store.address.url}, indent=2))
         return 0

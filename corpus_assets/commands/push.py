@@ -6,6 +6,8 @@ import sys
 from typing import Any
 
 from corpus_assets.commands.words import counted
+from corpus_assets.commands.yank import tell
+from corpus_assets.plans import yanking
 from corpus_assets.plans.for_people import num_bytes
 from corpus_assets.plans.push import push
 from resources.remote.address import VARIABLE, named
@@ -38,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     """0: it is published there. Raises as `push` does."""
     store = S3Store(named(args.store))
     done = push(store, args.layout, args.key, replace_unfinished=args.replace_unfinished, say=progress("put"))
+    tell(yanking.of_named(args.layout, done.of))
     if args.json:
         print(json.dumps({**vars(done), "store": store.address.url}, indent=2))
         return 0

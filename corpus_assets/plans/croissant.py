@@ -17,6 +17,7 @@ from corpus_assets.plans.datasheet_figures import Figures, SourceFigures, pii_co
 from corpus_assets.plans.for_people import plural, shown
 from formats import corpus_shard
 from formats.corpus_shard import UNDETERMINED
+from formats.yank import Yank
 
 VERSION = "http://mlcommons.org/croissant/1.1"
 RAI_VERSION = "http://mlcommons.org/croissant/RAI/1.0"
@@ -71,22 +72,23 @@ _TYPES = {pa.string(): "sc:Text", pa.int32(): "cr:Int32", pa.int64(): "cr:Int64"
 _SPLIT_URLS = {"train": "cr:TrainingSplit", "val": "cr:ValidationSplit"}
 
 
-def render(figures: Figures, files: Sequence[DataFile]) -> bytes:
+def render(figures: Figures, files: Sequence[DataFile], yanked: Yank | None = None) -> bytes:
     """The document as JSON in UTF-8, keys in the order of the specification's examples."""
-    return (json.dumps(document(figures, files), indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+    return (json.dumps(document(figures, files, yanked), indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def document(figures: Figures, files: Sequence[DataFile]) -> dict[str, Any]:
-    """The data set: what it is, its files, its rows, its sources."""
+def document(figures: Figures, files: Sequence[DataFile], yanked: Yank | None = None) -> dict[str, Any]:
+    """The data set: what it is, its files, its rows, its sources; its description begins with why it is `yanked`."""
     version = figures.version
     key, words = version.key, [word for one in figures.sources for word in spdx_words.addresses(one.row.license_spdx)]
     languages = sorted(set(figures.total("languages")) - {UNDETERMINED})
+    warning = [f"Do not use it: {shown(str(yanked))}."] if yanked else []
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": [VERSION, RAI_VERSION],
         "name": str(key),
-        "description": " ".join([datasheet_words.headline(figures), shown(figures.config.notes)]).strip(),
+        "description": " ".join([*warning, datasheet_words.headline(figures), shown(figures.config.notes)]).strip(),
         "version": key.version,
         "license": sorted(set(words)),
         "citeAs": f"@misc{{{key}, title = {{{key}}}, note = {{SHA-256 of the manifest: {version.digest}}}}}",

@@ -15,6 +15,7 @@ from corpus_assets.plans.page_markdown import escaped, front_matter, table
 from formats import corpus_shard
 from formats.evidence import DATASHEET_HTML, TRAINING_CONTENT
 from formats.reasons import Reason
+from formats.yank import Yank
 
 README, LICENSE = "README.md", "LICENSE.md"
 CROISSANT = "croissant.json"
@@ -82,8 +83,8 @@ def _dtype(kind: pa.DataType) -> str:
     return f"fixed_size_binary[{kind.byte_width}]" if pa.types.is_fixed_size_binary(kind) else str(kind)
 
 
-def render(figures: Figures, files: Sequence[DataFile]) -> str:
-    """README.md."""
+def render(figures: Figures, files: Sequence[DataFile], yanked: Yank | None = None) -> str:
+    """README.md; where the version is `yanked`, with a warning before all else."""
     key, manifest = figures.version.key, figures.version.manifest
     languages = sorted(figures.total("languages").items(), key=lambda item: (-item[1], item[0]))
     verdicts = figures.total("verdicts")
@@ -101,6 +102,7 @@ def render(figures: Figures, files: Sequence[DataFile]) -> str:
     blocks = [
         front_matter(metadata(figures, files)),
         f"# {escaped(str(key))}",
+        f"> **Do not use it.** {escaped(str(yanked))}" if yanked else "",
         escaped(datasheet_words.headline(figures)),
         escaped(figures.config.notes),
         "Everything here was measured while the version was built; nothing is typed by hand. Beside this file: "

@@ -49,6 +49,11 @@ def of_snapshot(layout: Layout, snapshot_id: str) -> Yank | None:
     return yank.of_snapshot(layout.root, manifest.read(layout.root, snapshot_id))
 
 
+def of_named(layout: Layout, name: str) -> Yank | None:
+    """The record of a version by its key, or of a snapshot by its id."""
+    return of_snapshot(layout, name) if manifest.is_id(name) else of_version(layout, VersionKey.parse(name))
+
+
 def hold_not_yanked(layout: Layout, key: VersionKey, *, allowed: bool) -> None:
     """Raises ConfigError where tokens would be made of a yanked version."""
     if not allowed and (record := of_version(layout, key)) is not None:

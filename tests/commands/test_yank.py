@@ -2,12 +2,26 @@
 
 import json
 import os
+from contextlib import suppress
 from unittest import mock
 
 import pytest
 from starlette.testclient import TestClient
 
-from corpus_assets.commands import build, contamination, diff, export, replay, status, tokenize, trace, verify, yank
+from corpus_assets.commands import (
+    build,
+    contamination,
+    dedup,
+    diff,
+    export,
+    model,
+    replay,
+    status,
+    tokenize,
+    trace,
+    verify,
+    yank,
+)
 from corpus_assets.commands.serve_app import make_app
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans import yanking
@@ -165,6 +179,44 @@ def test_what_is_yanked_is_exported_only_by_who_says_so_and_the_export_says_it(l
         assert command_line.run(export, layout.root, *words, "--allow-yanked") == 0
         assert WHY in capsys.readouterr().err
     assert json.loads((tmp_path / "mds/export.json").read_text())["yanked"]["reason"] == WHY
+
+
+def test_card_and_croissant_of_an_exported_version_warn_before_all_else_and_only_while_it_is_yanked(layout, tmp_path):
+    def exported(name: str) -> tuple[str, str]:
+        words = ("export", "tiny.v1", "--to", "huggingface", str(tmp_path / name), "--allow-yanked")
+        assert command_line.run(export, layout.root, *words) == 0
+        readme = (tmp_path / name / "README.md").read_text("utf-8")
+        told = json.loads((tmp_path / name / "croissant.json").read_text("utf-8"))
+        return readme.split("---\n", 2)[2], told["description"]
+
+    plain = exported("before")
+    yanked(layout)
+    card, described = exported("yanked")
+    warning = card.split("\n\n")[1]
+    assert warning.startswith("> **Do not use it.** tiny.v1 was yanked on ")
+    assert WHY in warning
+    assert card.replace(f"{warning}\n\n", "") == plain[0]
+    assert described.startswith("Do not use it: tiny.v1 was yanked on ")
+    assert described.endswith(f": {WHY}. {plain[1]}")
+    yanked(layout, "tiny.v1", "--undo")
+    assert exported("after") == plain
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (model, ("model", "quality", "tiny.v1", "--positive", "tales", "--negative", "web", "--out", "q.model")),
+        (dedup, ("dedup", "sample", "tiny.v1", "-n", "1", "--out", "pairs.html")),
+    ],
+)
+def test_who_makes_something_of_a_yanked_version_is_told(layout, tmp_path, monkeypatch, capsys, command, words):
+    """A model that others filter by, labels that settings follow from: they may be made, and not unawares."""
+    monkeypatch.chdir(tmp_path)
+    yanked(layout)
+    capsys.readouterr()
+    with suppress(ConfigError):  # too few documents for a model, which is told after the mark
+        command_line.run(command, layout.root, *words)
+    assert capsys.readouterr().err.count(WHY) == 1
 
 
 def test_a_build_of_a_yanked_version_says_so(layout, monkeypatch, capsys):

@@ -368,6 +368,16 @@ def test_a_yank_goes_along_and_the_loader_refuses_it_there(tmp_path, store, buil
     assert "a source asked" in str(yanking.of_snapshot(there, built[1]))
 
 
+def test_who_pushes_or_pulls_what_is_yanked_is_told(tmp_path, store, built, monkeypatch, capsys):
+    monkeypatch.setenv("CORPUS_STORE", store.address.url)
+    layout, there = copied(built[0], tmp_path / "root"), tmp_path / "other"
+    yanking.set_mark(layout, NAME, "a source asked to be left out")
+    for name in (NAME, str(TOKENS)):  # the snapshot was made of the version
+        for command, root in ((push_command, layout.root), (pull_command, there)):
+            assert command_line.run(command, root, command.__name__.rsplit(".", 1)[1], name) == 0
+            assert f"{NAME} was yanked on" in capsys.readouterr().err
+
+
 def test_a_snapshot_that_nobody_pushed_is_told(store, layout):
     for name in (str(TOKENS), "sha256:" + "0" * 64):
         with pytest.raises(ConfigError, match="corpus push"):
