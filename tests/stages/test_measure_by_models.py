@@ -177,3 +177,13 @@ def test_a_quality_model_has_no_label(models):
     quality = models["quality"]
     with pytest.raises(ConfigError, match="leave label out"):
         stored_scorer(quality["path"], quality["sha256"], "good")
+
+
+def test_a_nul_parts_words_and_ends_no_text_that_is_scored(models):
+    """Report 11: a library in C ends a text at it, and the rest has no say."""
+    spaced, with_nul, begun = "the mill stands still", "the mill\0stands still", "the mill"
+    rows = [(text, "en", "kept") for text in (spaced, with_nul, begun, f"{begun}\0")]
+    (_, whole), (_, found), (_, short), (_, closed) = measured(rows, **models)
+    assert found == whole
+    assert closed == short
+    assert whole != short

@@ -154,6 +154,14 @@ def test_the_string_of_the_end_token_in_a_text_ends_no_document_and_loses_no_tok
     assert loaded.library.decode(ids[:-1].tolist(), skip_special_tokens=False) == text
 
 
+@pytest.mark.parametrize("text", ["a\0b", "\0", "\0The miller slept.", "The miller slept.\0", "\0\0 a \0\0"])
+def test_a_nul_ends_no_text_and_is_a_token_like_any_other(loaded, text):
+    """Report 11: some libraries end a text at it, some leave it out."""
+    ids, (length,) = loaded.encode([text])
+    assert ids.tolist() == ids_of(loaded, text)
+    assert loaded.library.decode(ids[: length - 1].tolist(), skip_special_tokens=False) == text
+
+
 # Report 49: the dtype follows from the vocabulary, and no id wraps.
 
 
