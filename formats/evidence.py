@@ -135,8 +135,26 @@ CAPPED_DOCUMENTS = _schema(
 )
 """One row a document that was dropped for the cap of its registered domain; its place in the domain's order, from 0."""
 
-OPTIONAL = {"listed_sites": LISTED_SITES, "listed_words": LISTED_WORDS, "capped_documents": CAPPED_DOCUMENTS}
-"""Tables of versions whose config asks for them."""
+NEAR_ITEMS = _schema(
+    "near_items",
+    ("id", pa.large_string()),
+    ("eval_set", pa.large_string()),
+    ("eval_item", pa.large_string()),
+    ("shared_ngrams", pa.int64()),
+    ("item_ngrams", pa.int64()),
+    ("share", pa.int64()),
+    ("span_start", pa.int64()),
+    ("span_end", pa.int64()),
+)
+"""One row a document that stayed and holds much of a protected item; `share` in millionths."""
+
+OPTIONAL = {
+    "listed_sites": LISTED_SITES,
+    "listed_words": LISTED_WORDS,
+    "capped_documents": CAPPED_DOCUMENTS,
+    "near_items": NEAR_ITEMS,
+}
+"""Tables of versions whose config asks for them; near_items of those that have such documents."""
 TABLES = SCHEMAS | OPTIONAL
 
 

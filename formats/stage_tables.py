@@ -116,3 +116,14 @@ SCRUBBED = _table(
     ("split", pa.large_string(), NULLABLE),
 )
 """Documents still in after dedup. A contaminated one has its item and span (code points of the text) and no text."""
+
+NEAR_ITEMS = _table(
+    ("k", pa.int64()),
+    ("eval_set", pa.large_string()),
+    ("eval_item", pa.large_string()),
+    ("shared_ngrams", pa.int64()),
+    ("item_ngrams", pa.int64()),
+    ("span_start", pa.int64()),
+    ("span_end", pa.int64()),
+)
+"""A kept document that holds much of a protected item: how many of the item's n-grams, and from where to where."""

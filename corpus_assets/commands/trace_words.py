@@ -71,6 +71,8 @@ def document_lines(document: TracedDocument, whole_text: bool) -> Iterator[Line]
         yield "eval item", f"{met.eval_set}:{met.eval_item}, characters {met.span_start:,} to {met.span_end:,}"
         if met.text is not None:
             yield "", f"“{_excerpt(met.text)}”"
+    if near := document.near_item:
+        yield "near item", near.words
     if document.pii and any(document.pii.values()):
         yield "PII", ", ".join(f"{kind} {n:,}" for kind, n in document.pii.items() if n)
     if raw := document.raw:

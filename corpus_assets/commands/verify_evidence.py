@@ -31,6 +31,8 @@ from formats.reasons import FILTER_BY_REASON, SITE_FILTERS, Reason
 from formats.stage_tables import PII_KINDS
 
 _KINDS = tuple(f"pii_{kind}" for kind in PII_KINDS)
+_THROUGH = (Reason.KEPT.value, Reason.TRAIN_NEAR_VAL.value, Reason.OVER_DOMAIN_CAP.value)
+"""What may become of a document that decontamination kept."""
 _FILES = (
     "documents",
     *(f"{name}.parquet" for name in evidence.SCHEMAS if name != "documents"),
@@ -95,6 +97,7 @@ class _Told:
     lineage: list[dict[str, Any]] = field(default_factory=list)
     listed: Counter[str] = field(default_factory=Counter)
     wordy: set[str] = field(default_factory=set)
+    near_items: set[str] = field(default_factory=set)
     strange_shards: int = 0
 
     def of_verdict(self) -> Counter[str]:
@@ -107,6 +110,9 @@ class _Told:
         pairs = pa.Table.from_batches([batch.select(["source_id", "verdict"])])
         for found in pairs.group_by(pairs.column_names).aggregate([([], "count_all")]).to_pylist():
             self.verdicts[found["source_id"], found["verdict"]] += found["count_all"]
+        if self.near_items:
+            through = pc.is_in(batch.column("verdict"), pa.array(_THROUGH, pa.large_string()))
+            self.near_items -= set(batch.filter(through).column("id").to_pylist())
         kept = batch.filter(pc.equal(batch.column("verdict"), Reason.KEPT.value))
         kinds = [pc.fill_null(kept.column(name), 0) for name in _KINDS]
         self.pii.update({kind: pc.sum(n).as_py() or 0 for kind, n in zip(PII_KINDS, kinds, strict=True)})
@@ -130,7 +136,9 @@ def _read(folder: Path, num_shards: int, check: Check) -> _Told | None:
         rows = {row.source_id: row for row in ledger.read(folder / evidence.LEDGER_ROWS)}
         told = _Told(folder, counts, stages, rows, [0] * num_shards)
         sealed = evidence.read_seal(folder)
-        for name in (name for name in evidence.TABLES if evidence.table_names(name, sealed)):
+        for name in sorted(evidence.TABLES, key=lambda name: name == "documents"):  # last: it is held to the others
+            if not evidence.table_names(name, sealed):
+                continue
             for batch in evidence.read(folder, name):
                 tables.validate(batch, name, folder / name)
                 if name == "documents":
@@ -141,6 +149,8 @@ def _read(folder: Path, num_shards: int, check: Check) -> _Told | None:
                     told.lineage += batch.to_pylist()
                 elif name == "listed_words":
                     told.wordy.update(batch.filter(batch.column("too_many")).column("id").to_pylist())
+                elif name == "near_items":
+                    told.near_items.update(batch.column("id").to_pylist())
                 elif name == "listed_sites":
                     told.listed.update(batch.column("reason").to_pylist())
     except (CorruptDataError, ConfigError) as error:
@@ -177,6 +187,8 @@ def _sums(told: _Told, manifest: dict[str, Any]) -> Iterator[str]:
             yield f"{what} are {found}, the manifest says {said}"
     if (n := verdicts[Reason.TOO_MANY_LISTED_WORDS]) > len(told.wordy):
         yield f"documents dropped for listed words are {n}, listed_words has {len(told.wordy)} with too many"
+    if told.near_items:
+        yield f"near_items names {min(told.near_items)}, which decontamination did not let through"
     for reason in SITE_FILTERS:
         if verdicts[reason] != told.listed[reason]:
             yield f"documents dropped as {reason} are {verdicts[reason]}, listed_sites has {told.listed[reason]}"

@@ -14,7 +14,7 @@ from numba import njit
 from corpus_assets.kernels.arrow import string_buffers
 from corpus_assets.kernels.ngram_match import EvalIndex
 from corpus_assets.kernels.unicode_tables import tables
-from corpus_assets.kernels.words import ngram_hashes, word_hashes
+from corpus_assets.kernels.words import ngram_hashes, word_hashes, word_spans
 
 WIDTH = 5
 """Words of an n-gram: five rarely meet by chance, and one changed word takes five of an item's away."""
@@ -122,3 +122,45 @@ def shares(text: pa.Array, index: ShareIndex) -> tuple[np.ndarray, np.ndarray, n
     arrays = (index.keys, index.starts, index.entry, index.sizes, index.bits)
     _shares(data, offsets, *tables(), index.width, *arrays, shift, out)
     return out[:, 0].copy(), out[:, 1].copy(), out[:, 2].copy()
+
+
+@njit(inline="always")
+def _code_points(data, start, end):  # type: ignore[no-untyped-def]
+    n = 0
+    for i in range(start, end):
+        n += (data[i] & 0xC0) != 0x80
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _spans(data, offsets, of, kind, lower, width, keys, starts, entry, out):  # type: ignore[no-untyped-def]
+    for d in range(out.shape[0]):
+        start, end = offsets[d], offsets[d + 1]
+        room = max(end - start, 1)
+        words, hashes = np.empty(room, np.uint64), np.empty(room, np.uint64)
+        begins, ends = np.empty(room, np.int64), np.empty(room, np.int64)
+        n = word_spans(data, start, end, kind, lower, words, begins, ends)
+        first, last = -1, -1
+        for j in range(ngram_hashes(words, n, width, hashes)):
+            i = np.searchsorted(keys, hashes[j])
+            if i == keys.size or keys[i] != hashes[j]:
+                continue
+            at = starts[i] + np.searchsorted(entry[starts[i] : starts[i + 1]], of[d])
+            if at < starts[i + 1] and entry[at] == of[d]:
+                first = j if first < 0 else first
+                last = j
+        if first < 0:
+            out[d, 0], out[d, 1] = -1, -1
+            continue
+        out[d, 0] = _code_points(data, start, begins[first])
+        out[d, 1] = out[d, 0] + _code_points(data, begins[first], ends[min(last + width, n) - 1])
+
+
+def spans(text: pa.Array, entry: np.ndarray, index: ShareIndex) -> tuple[np.ndarray, np.ndarray]:
+    """(start, end) in code points, int64, per row: from the first n-gram of the row's `entry` to the end of the last
+    one; -1 where the text has none of it.
+    """
+    offsets, data = string_buffers(text)
+    out = np.empty((len(text), 2), np.int64)
+    _spans(data, offsets, entry, *tables(), index.width, index.keys, index.starts, index.entry, out)
+    return out[:, 0].copy(), out[:, 1].copy()

@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 from corpus_assets.kernels.bands import band_keys
 from corpus_assets.kernels.minhash import signatures
 from corpus_assets.kernels.ngram_match import EvalIndex, match
-from corpus_assets.kernels.ngram_share import share_index, shares
+from corpus_assets.kernels.ngram_share import share_index
 from corpus_assets.kernels.shingles import is_edge, jaccard, shingle_sets
 from corpus_assets.plans.audit import Finding
 from corpus_assets.plans.eval_index import build_index
 from corpus_assets.plans.pinned import load_version
+from corpus_assets.stages.near_items import near_rows
 from corpus_assets.stages.scrub_pii import scrub
 from formats import corpus_manifest, corpus_shard, ledger
 from formats import evidence as evidence_files
@@ -25,8 +26,6 @@ from formats.naming import VersionKey
 
 PII_ROWS_PER_SHARD = 2_000
 NAMED_TEXTS = 3
-NEAR_PERMILLE = 500
-"""Share of an item's short n-grams from which a row is told of as near it."""
 
 
 def _texts(out: Path, *columns: str) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -82,12 +81,12 @@ def protected_items(folder: Path, index: EvalIndex) -> Finding:
         hits += int((item >= 0).sum())
         if not first and (item >= 0).any():
             first = batch.column("id")[int(np.flatnonzero(item >= 0)[0])].as_py()
-        entry, shared, of = shares(text, short)
-        rows = np.flatnonzero((item < 0) & (shared * 1000 >= NEAR_PERMILLE * np.maximum(of, 1)))
-        num_near += len(rows)
-        for row in rows[: NAMED_TEXTS - len(near)].tolist():
-            name = ":".join(index.entries[entry[row]])
-            near.append(f"{batch.column('id')[row].as_py()} has {shared[row]} of {of[row]} of {name}")
+        for row, entry, shared, of in zip(*(one.tolist() for one in near_rows(text, short)), strict=True):
+            if item[row] < 0:
+                num_near += 1
+                if len(near) < NAMED_TEXTS:
+                    name = ":".join(index.entries[entry])
+                    near.append(f"{batch.column('id')[row].as_py()} has {shared} of {of} of {name}")
     words = f"{checked} rows against {_sequences(index)} protected sequences: {hits} hits"
     words += f", the first in {first}" if first else ""
     words += f"; {num_near} without one hold half of an item's {short.width}-grams: {'; '.join(near)}" if near else ""

@@ -19,6 +19,7 @@ from corpus_assets.plans.eval_index import eval_counts, eval_index
 from corpus_assets.plans.funnel import Funnel, count
 from corpus_assets.plans.keepers import ranks, shards_of
 from corpus_assets.plans.near_edges import edges
+from corpus_assets.plans.near_items import near_items, near_rows
 from corpus_assets.plans.pinned import Build, Pair, Version, once_a_build
 from corpus_assets.plans.placement import over_caps, placed_rows, scrubbed_version, withheld
 from corpus_assets.plans.site_rules import listed_sites
@@ -124,7 +125,7 @@ def _stage_identities(build: Build, pairs: list[Pair]) -> dict[str, Any]:
     by_source = {
         pair.row.source_id: {
             output.identity.stage: output.identity.as_json()
-            for output in (*measuring(build, pair), verdicts(build, pair), *_optional(build, pair))
+            for output in (*measuring(build, pair), verdicts(build, pair), *_optional(build, pairs, pair))
         }
         for pair in pairs
     }
@@ -133,9 +134,10 @@ def _stage_identities(build: Build, pairs: list[Pair]) -> dict[str, Any]:
     return {"sources": by_source, "version": {output.identity.stage: output.identity.as_json() for output in whole}}
 
 
-def _optional(build: Build, pair: Pair) -> list[Output]:
+def _optional(build: Build, pairs: list[Pair], pair: Pair) -> list[Output]:
     """The stages of a source that only some configs ask for."""
-    return [output for output in (listed_documents(build, pair), listed_words(build, pair)) if output]
+    some = (listed_documents(build, pair), listed_words(build, pair), near_items(build, pairs, pair))
+    return [output for output in some if output]
 
 
 def is_of(layout: Layout, key: VersionKey, evidence: Evidence) -> bool:
@@ -186,6 +188,9 @@ def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, 
     if pairs[0].config.sites.configured:
         listed = [(pair, stage.open()) for pair in pairs if (stage := listed_documents(build, pair))]
         table = evidence_files.write(temporary, "listed_sites", listed_sites(build, listed))
+        written[Path(table.path).name] = table
+    if near := near_rows(build, pairs):
+        table = evidence_files.write(temporary, "near_items", near)
         written[Path(table.path).name] = table
     notes = edges(build, pairs).open().notes
     sets = eval_counts(eval_index(build, pairs[0].version))

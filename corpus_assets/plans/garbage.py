@@ -36,6 +36,7 @@ STAGES = (
     "near_edges",
     "dedup_clusters",
     "scrubbed_docs",
+    "near_items",
     "withheld",
     "domain_caps",
     "placed_rows",

@@ -15,6 +15,7 @@ from corpus_assets.plans.eval_index import index_path
 from corpus_assets.plans.evidence import outcomes
 from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.near_edges import band_parts, edges
+from corpus_assets.plans.near_items import near_items
 from corpus_assets.plans.ngram_hits import STAGE as LOOKED_FOR
 from corpus_assets.plans.ngram_index import NOT_KEPT, indexed_parts
 from corpus_assets.plans.pinned import Build, Pair, Version, load_version, pinned_value, row_to_pin
@@ -151,6 +152,8 @@ def _walk_whole(build: Build, pairs: list[Pair]) -> None:
             return  # to ask further would be to make it
         for pair in pairs:
             scrubbed_docs(build, pairs, pair)
+        for pair in pairs:
+            near_items(build, pairs, pair)
         withheld(build, pairs)
         placed_rows(build, pairs)
         outcomes(build, pairs)

@@ -19,6 +19,7 @@ from corpus_assets.plans import evidence_lookup
 from corpus_assets.plans.evidence_lookup import DocumentRows
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from corpus_assets.plans.reason_words import FailedRule, failed_rules, in_words, passed_filters
+from corpus_assets.plans.tracing_items import NearItem, near_item
 from corpus_assets.plans.tracing_sites import ListedSite, ListedWords, cap_words, listed_site, words_on_lists
 from formats import corpus_shard, evidence, raw_set
 from formats.dataset import Shard
@@ -149,6 +150,7 @@ class TracedDocument:
     keeper: Keeper | None
     cluster: Cluster | None
     contamination: Contamination | None
+    near_item: NearItem | None
     listed: ListedSite | None
     listed_words: Sequence[ListedWords]
     raw: RawLine | None
@@ -253,6 +255,7 @@ class _Tracer:
             keeper=self._keeper(row),
             cluster=self._cluster(row["cluster"]),
             contamination=_contamination(row, raw),
+            near_item=near_item(version, row),
             listed=listed,
             listed_words=wordy,
             raw=raw,

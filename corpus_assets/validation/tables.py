@@ -116,6 +116,16 @@ _VALUES: dict[str, dict[str, list[pap.Check]]] = {
         "license_spdx": [_not_empty()],
         "rows": [pap.Check.ge(1)],
     },
+    "near_items": {
+        "id": [_row_id()],
+        "eval_set": [_not_empty()],
+        "eval_item": [_not_empty()],
+        "shared_ngrams": [pap.Check.ge(1)],
+        "item_ngrams": [pap.Check.ge(1)],
+        "share": [pap.Check.in_range(0, _MILLION)],
+        "span_start": [_count()],
+        "span_end": [_count()],
+    },
     "capped_documents": {"id": [_row_id()], "domain": [_not_empty()], "place": [_count()]},
     "listed_words": {
         "id": [_row_id()],
@@ -160,6 +170,17 @@ _BETWEEN_COLUMNS: dict[str, list[pap.Check]] = {
         _rows(
             "near duplicates are at most the unique documents",
             lambda t: pc.less_equal(t["near_duplicates"], t["unique_documents"]),
+        ),
+    ],
+    "near_items": [
+        _rows(
+            "an item's n-grams are at least the shared ones",
+            lambda t: pc.less_equal(t["shared_ngrams"], t["item_ngrams"]),
+        ),
+        _rows("a span has no end before its start", lambda t: pc.less(t["span_start"], t["span_end"])),
+        _rows(
+            "share = shared n-grams of the item's",
+            lambda t: pc.equal(t["share"], pc.divide(pc.multiply(t["shared_ngrams"], _MILLION), t["item_ngrams"])),
         ),
     ],
     "listed_sites": [

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus_assets.kernels.ngram_match import make_index
-from corpus_assets.kernels.ngram_share import share_index, shares
+from corpus_assets.kernels.ngram_share import share_index, shares, spans
 from tests.kernels import reference
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "d", "é", "1", "漢"]), max_size=30).map(" ".join)
@@ -48,6 +48,32 @@ def test_changed_words_lower_the_share_and_do_not_hide_the_item():
     assert entry.tolist() == [0, 0, -1]
     assert shared.tolist() == [17, 9, 0]
     assert size.tolist() == [17, 17, 0]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(items, min_size=1, max_size=4), st.lists(texts, max_size=3), st.integers(1, 4))
+def test_a_span_reaches_from_the_first_ngram_of_the_item_to_the_end_of_the_last(entries, column, width):
+    """All n-grams lie in it, and without its first or last word one of them does not."""
+    index, text = index_of(entries, width), pa.array(column, pa.large_string())
+    entry = shares(text, index)[0]
+    for row, of, start, end in zip(
+        column, entry.tolist(), *(one.tolist() for one in spans(text, entry, index)), strict=True
+    ):
+        if of < 0:
+            assert (start, end) == (-1, -1)
+            continue
+        wanted = ngrams(entries[of], width) & ngrams(row, width)
+        inside = row[start:end].split(" ")
+        assert wanted <= ngrams(" ".join(inside), width)
+        for less in (inside[1:], inside[:-1]):
+            held = ngrams(" ".join(less), width) & wanted
+            assert len(inside) <= width or sum(n in wanted for n in runs(less, width)) < sum(
+                n in wanted for n in runs(inside, width)
+            ), held
+
+
+def runs(words: list[str], width: int) -> list[tuple[str, ...]]:
+    return [tuple(words[i : i + width]) for i in range(len(words) - width + 1)]
 
 
 def test_no_items_and_no_rows_are_no_hits():
