@@ -60,12 +60,28 @@ def test_how_rows_come_batched_never_shows(tmp_path_factory, texts, cuts, group,
     assert dataset.read_table(Dataset(SCHEMA, (whole,))).to_pydict() == rows.to_pydict()
 
 
-def test_many_pages_of_rows_give_the_same_bytes_however_batched(tmp_path):
+@pytest.mark.parametrize("writer", [dataset.write_shard, dataset.write_plain_shard])
+def test_many_pages_of_rows_give_the_same_bytes_however_batched(tmp_path, writer):
     """Enough rows for several Parquet pages, which are cut where chunks end."""
     texts = [f"{i * i} hens" * (i % 40) for i in range(20_000)]
     whole = batch(*texts)
     pieces = [whole.slice(i, 37) for i in range(0, len(texts), 37)]
-    assert write(tmp_path / "a", whole).sha256 == write(tmp_path / "b", *pieces).sha256
+    one = writer(0, tmp_path / "a", [whole], SCHEMA, row_group_bytes=1 << 20)
+    assert one.sha256 == writer(0, tmp_path / "b", pieces, SCHEMA, row_group_bytes=1 << 20).sha256
+    assert dataset.read_table(Dataset(SCHEMA, (one,))).equals(pa.Table.from_batches([whole]))
+
+
+@given(st.lists(st.none() | st.text(max_size=9), max_size=20), st.integers(0, 20))
+def test_a_row_weighs_its_strings_and_eight_bytes_a_number(texts, first):
+    rows = batch(*texts).slice(first)
+    expected = [8 + len((text or "").encode()) for text in texts[first:]]
+    assert dataset.row_sizes(rows).tolist() == expected
+
+
+def test_a_plain_shard_is_not_compressed(tmp_path):
+    dataset.write_plain_shard(0, tmp_path / "a", [batch("a hen " * 1000)], SCHEMA, row_group_bytes=1 << 20)
+    group = pq.read_metadata(tmp_path / "a").row_group(0)
+    assert {group.column(i).compression for i in range(group.num_columns)} == {"UNCOMPRESSED"}
 
 
 @given(st.lists(st.integers(0, 30), max_size=30), st.integers(1, 60))
