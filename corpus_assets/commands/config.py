@@ -17,7 +17,7 @@ from formats.corpus_config import CorpusConfig, NearRules
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
-from formats.reasons import PROFILES
+from formats.reasons import PROFILES, RULE_BY_REASON
 
 _HEAD = """\
 # What {key} is made of. A setting that is not here has its default: `corpus config show {key}` lists all.
@@ -30,6 +30,8 @@ _EXAMPLES = """\
 # lang: {allow: [en, de]}                                # not given: every language stays
 # profiles:                                              # thresholds other than the defaults; null: does not apply
 #   prose: {too_few_words: 20, too_many_symbols: null}
+# languages:                                             # thresholds of documents in one language
+#   ko: {prose: {mean_word_too_short: 2}}                # `lang: {own_rules: true}` has some of twenty languages
 # dedup: {near: {jaccard_threshold: 0.8}}
 """
 
@@ -128,6 +130,7 @@ def _show(args: argparse.Namespace, key: VersionKey) -> int:
             "settings": config.as_json(),
             "from_file": [name for name in settings if name in document.lines],
             "thresholds": {profile: config.thresholds(profile) for profile in PROFILES},
+            "language_thresholds": {profile: config.language_thresholds(profile) for profile in PROFILES},
             "notes": list(_banding(config)),
         }
         print(json.dumps(shown, indent=2, ensure_ascii=False))
@@ -136,9 +139,23 @@ def _show(args: argparse.Namespace, key: VersionKey) -> int:
     for name, value in settings.items():
         origin = f"line {document.lines[name]}" if name in document.lines else "default"
         print(f"{name:32} {json.dumps(value, ensure_ascii=False):48} {origin}")
+    for name, value in _own_limits(config):
+        if name not in settings:
+            print(f"{name:32} {json.dumps(value):48} the language's own")
     for note in _banding(config):
         print(f"note: {note}", file=sys.stderr)
     return 0
+
+
+def _own_limits(config: CorpusConfig) -> Iterator[tuple[str, float | None]]:
+    """Limits of languages that stand instead of those of their profile, in people's units; by name as in the config."""
+    for profile in PROFILES:
+        general = config.thresholds(profile)
+        for code, limits in config.language_thresholds(profile).items():
+            for reason, limit in limits.items():
+                if limit != general[reason]:
+                    scale = RULE_BY_REASON[reason].scale
+                    yield f"languages.{code}.{profile}.{reason}", None if limit is None else limit / scale
 
 
 def _notes(config: CorpusConfig, layout: Layout) -> Iterator[str]:

@@ -24,7 +24,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="RULE=VALUE",
-        help="a threshold, as in too_few_words=30 or prose.too_few_words=30; null turns it off; may be given again",
+        help="a threshold, as in too_few_words=30, prose.too_few_words=30 or, of one language, de.too_few_words=30 or "
+        "de.prose.too_few_words=30; null turns it off; may be given again",
     )
     parser.add_argument("--out", type=Path, metavar="FILE.html", help="also write a page with tables and plots")
     parser.add_argument("--json", action="store_true", help="print the changes by source and rule as JSON")

@@ -3,6 +3,7 @@
 What site lists, the sample, word lists and models dropped stays dropped; of what comes in newly, they are not asked.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,11 +26,23 @@ from formats.reasons import PROFILES, RULE_BY_REASON, RULES, Reason, Rule
 KEPT = Reason.KEPT.value
 _COUNTED = {KEPT, Reason.EXACT_DUPLICATE.value, *(rule.reason for rule in RULES)}
 _BEFORE_RULES = {Reason.OPT_OUT.value, Reason.BLOCKED_SITE.value, Reason.NOT_SAMPLED.value}
+_LANGUAGE = re.compile("[a-z]{2}|und")
 POINTS = 100
 """Values of a signal that are kept for a curve: its percentiles."""
 
-Changes = Mapping[str, Mapping[str, float | None]]
-"""Profile -> rule -> limit in people's units; None turns the rule off."""
+
+@dataclass(frozen=True)
+class Setting:
+    """A limit in people's units, None where the rule does not apply; `language` None: of every language."""
+
+    language: str | None
+    profiles: Sequence[str]
+    rule: Rule
+    limit: float | None
+
+
+Changes = Mapping[str, Mapping[str, Sequence[str] | None]]
+"""Profile -> rule whose limit changes -> the languages in which it does, None for all."""
 
 
 @dataclass(frozen=True)
@@ -64,43 +77,52 @@ class SourceChange:
         return sum(n for (before, after), n in self.moved.items() if before == KEPT and after != KEPT)
 
 
-def with_changes(version: Version, settings: Sequence[str]) -> tuple[CorpusConfig, dict[str, dict[str, float | None]]]:
-    """The version's config under `[PROFILE.]RULE=VALUE` settings, and what they say by profile. Raises ConfigError for
-    a rule, profile or value that is none, and for a rule whose filter is not configured.
+def with_changes(version: Version, settings: Sequence[str]) -> tuple[CorpusConfig, Changes]:
+    """The version's config under `[LANGUAGE.][PROFILE.]RULE=VALUE` settings, and what they change. Raises ConfigError
+    for a rule, profile, language or value that is none, and for a rule whose filter is not configured.
     """
-    changes: dict[str, dict[str, float | None]] = {}
-    for setting in settings:
-        profiles, rule, value = _parsed(setting)
-        if rule.filter not in version.config.filters:
-            raise ConfigError(f"--set {setting}: filter {rule.filter} is not among the filters of {version}")
-        for profile in profiles:
-            changes.setdefault(profile, {})[rule.reason] = value
+    changes: dict[str, dict[str, list[str] | None]] = {}
     document = version.config.as_json()
-    document["profiles"] = {
-        profile: {**document["profiles"].get(profile, {}), **changes.get(profile, {})}
-        for profile in {**document["profiles"], **changes}
-    }
-    if wrong := [f"{path}: {words}" for path, words in corpus_config.problems(document) if path.startswith("profiles")]:
+    for words in settings:
+        one = _parsed(words)
+        if one.rule.filter not in version.config.filters:
+            raise ConfigError(f"--set {words}: filter {one.rule.filter} is not among the filters of {version}")
+        limits = document["profiles"]
+        if one.language:
+            limits = document["languages"].setdefault(one.language, {})
+        for profile in one.profiles:
+            limits.setdefault(profile, {})[one.rule.reason] = one.limit
+            of_rule = changes.setdefault(profile, {})
+            before = of_rule.get(one.rule.reason, [])
+            of_rule[one.rule.reason] = [*before, one.language] if one.language and before is not None else None
+    if wrong := [
+        f"{path}: {words}"
+        for path, words in corpus_config.problems(document)
+        if path.startswith(("profiles", "languages"))
+    ]:
         raise ConfigError("--set: " + "; ".join(wrong))
-    return replace(version.config, profiles=document["profiles"]), changes
+    return replace(version.config, profiles=document["profiles"], languages=document["languages"]), changes
 
 
-def _parsed(setting: str) -> tuple[Sequence[str], Rule, float | None]:
+def _parsed(setting: str) -> Setting:
     name, equals, value = setting.partition("=")
-    profile, dot, reason = name.rpartition(".")
+    *before, reason = name.split(".")
+    profile = before.pop() if before and before[-1] in PROFILES else None
+    language = before.pop() if before and _LANGUAGE.fullmatch(before[-1]) else None
     rule = RULE_BY_REASON.get(reason)
-    if not equals or rule is None or rule not in RULES or (dot and profile not in PROFILES):
+    if not equals or rule is None or rule not in RULES or before:
         rules = ", ".join(one.reason for one in RULES)
         raise ConfigError(
-            f"--set {setting}: expected [PROFILE.]RULE=VALUE, with a profile of {', '.join(PROFILES)} and a rule of "
-            f"{rules}"
+            f"--set {setting}: expected [LANGUAGE.][PROFILE.]RULE=VALUE, with a language such as de, a profile of "
+            f"{', '.join(PROFILES)} and a rule of {rules}"
         )
     try:
         number = None if value == "null" else float(value)
     except ValueError:
         raise ConfigError(f"--set {setting}: {value!r} is no number, and not null, which turns the rule off") from None
-    whole = number is not None and number.is_integer()
-    return (profile,) if dot else PROFILES, rule, int(number) if whole and number is not None else number
+    if number is not None and number.is_integer():
+        number = int(number)
+    return Setting(language, (profile,) if profile else PROFILES, rule, number)
 
 
 def changed_sources(build: Build, version: Version, changed: CorpusConfig, changes: Changes) -> Iterator[SourceChange]:
@@ -114,7 +136,7 @@ def changed_sources(build: Build, version: Version, changed: CorpusConfig, chang
             yield _changed(build, pair, replace(version, config=changed), changes.get(pair.row.profile, {}))
 
 
-def _changed(build: Build, pair: Pair, changed: Version, rules: Mapping[str, float | None]) -> SourceChange:
+def _changed(build: Build, pair: Pair, changed: Version, rules: Mapping[str, Sequence[str] | None]) -> SourceChange:
     measured, stored = counted_signals(build, pair).open(), verdicts(build, pair).open()
     settings = filter_settings(replace(pair, version=changed))
     moved: Counter[tuple[str, str]] = Counter()
@@ -128,7 +150,7 @@ def _changed(build: Build, pair: Pair, changed: Version, rules: Mapping[str, flo
         sizes = signals["n_chars"]
         chars += [pc.sum(pc.filter(sizes, pc.equal(verdict, KEPT))).as_py() or 0 for verdict in (before, after)]
         for reason, found in values.items():
-            found.append(_signal(signals, RULE_BY_REASON[reason]))
+            found.append(_signal(signals, RULE_BY_REASON[reason], rules[reason]))
     return SourceChange(
         pair.row.source_id,
         pair.row.profile,
@@ -160,10 +182,12 @@ def _after(signals: pa.RecordBatch, now: pa.RecordBatch, settings: dict[str, Any
     return pc.if_else(stays, now["verdict"], judged)
 
 
-def _signal(signals: pa.RecordBatch, rule: Rule) -> np.ndarray:
-    """The measured values; of a rule that allows, and where nothing was measured, none."""
+def _signal(signals: pa.RecordBatch, rule: Rule, languages: Sequence[str] | None) -> np.ndarray:
+    """The measured values, of some languages or all; of a rule that allows, and where nothing was measured, none."""
     if rule.bound == "allow":
         return np.zeros(0, np.int64)
+    if languages is not None:
+        signals = signals.filter(pc.is_in(signals["lang"], pa.array(languages, signals["lang"].type)))
     return pc.cast(signals[rule.signal].drop_null(), pa.int64()).to_numpy()
 
 

@@ -174,6 +174,31 @@ def test_show_says_where_each_setting_comes_from(tmp_path, capsys):
     assert lines["dedup.near.jaccard_threshold"].split()[1:] == ["0.8", "default"]
 
 
+def test_show_says_the_limits_that_languages_have_of_their_own(tmp_path, capsys):
+    path = tmp_path / "corpus/configs/starter/v1.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "dataset: starter\nversion: v1\nsources: [web]\nlicenses: {allow: [CC0-1.0]}\nlang: {own_rules: true}\n"
+        "languages: {de: {prose: {too_few_words: 12}}}\n"
+    )
+    assert run(command, tmp_path, "config", "show", "starter.v1") == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[2:]}
+    assert lines["languages.de.prose.too_few_words"].endswith("line 6")
+    own = {name for name, line in lines.items() if line.endswith("the language's own")}
+    config = load(path, KEY)
+    general = config.thresholds("prose")
+    assert {name for name in own if ".prose." in name} == {
+        f"languages.{code}.prose.{reason}"
+        for code, limits in config.language_thresholds("prose").items()
+        for reason, limit in limits.items()
+        if limit != general[reason] and (code, reason) != ("de", "too_few_words")
+    }
+    assert len({name.split(".")[1] for name in own}) >= 12
+    run(command, tmp_path, "config", "show", "starter.v1", "--json")
+    said = json.loads(capsys.readouterr().out)
+    assert said["language_thresholds"]["prose"] == config.language_thresholds("prose")
+
+
 def test_show_says_that_bands_miss_the_threshold(tmp_path, capsys):
     path = tmp_path / "corpus/configs/starter/v1.yaml"
     path.parent.mkdir(parents=True)

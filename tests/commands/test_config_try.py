@@ -50,6 +50,37 @@ def test_it_says_what_a_build_under_these_thresholds_decides(tmp_path, capsys, w
     assert moved > 0
 
 
+@pytest.mark.parametrize("setting", ["en.prose.too_few_words=33", "en.too_few_words=33"])
+def test_a_limit_of_one_language_says_what_a_build_with_it_decides(tmp_path, capsys, setting):
+    layout = tiny.copy(tmp_path / "root")
+    said = tried(capsys, layout, setting)
+    tiny.write_config(layout, V2, languages={"en": {"prose": {"too_few_words": 33}}})
+    for source, one in said.items():
+        pin_row(layout, PairKey(source, V2))
+        made = dataset.read_table(verdicts(a_build(layout), load_pair(layout, PairKey(source, V2))).make())
+        assert one["kept"]["after"] == made["verdict"].to_pylist().count("kept")
+    assert sum(one["go_out"] for one in said.values()) > 0
+    other = tried(capsys, layout, setting.replace("en.", "ja."))
+    assert all(one["moved"] == [] for one in other.values())
+
+
+def test_the_curve_of_a_language_is_that_of_its_documents(tmp_path):
+    layout = tiny.copy(tmp_path / "root")
+    version = load_version(layout, VersionKey("tiny", "v1"))
+    for setting, has_some in (("en.too_few_words=33", True), ("ja.too_few_words=33", False)):
+        changed, changes = try_thresholds.with_changes(version, [setting])
+        found = list(try_thresholds.changed_sources(a_build(layout), version, changed, changes))
+        assert any(one.percentiles["too_few_words"] for one in found) == has_some
+
+
+def test_a_language_and_all_together_are_all(tmp_path):
+    version = load_version(tiny.unbuilt(tmp_path), VersionKey("tiny", "v1"))
+    changed, changes = try_thresholds.with_changes(version, ["de.prose.too_short=5", "prose.too_short=7"])
+    assert changes == {"prose": {"too_short": None}}
+    assert changed.language_thresholds("prose") == {"de": {"too_short": 5}}
+    assert changed.thresholds("prose")["too_short"] == 7
+
+
 def test_without_a_change_nothing_moves(tmp_path, capsys):
     said = tried(capsys, tiny.copy(tmp_path / "root"), "prose.too_few_words=8")
     assert all(one["moved"] == [] and one["kept"]["before"] == one["kept"]["after"] for one in said.values())
@@ -94,7 +125,10 @@ def test_documents_are_conserved_and_a_higher_minimum_never_keeps_more(limit):
     [
         ("too_few_words", "expected"),
         ("gopher.min_words=30", "expected"),
-        ("poetry.too_few_words=30", "with a profile of prose, code, short"),
+        ("poetry.too_few_words=30", "a profile of prose, code, short"),
+        ("xx.yy.too_few_words=30", "a language such as de"),
+        ("prose.de.too_few_words=30", "a language such as de"),
+        ("de.too_few_words=-1", "languages.de.prose.too_few_words"),
         ("too_few_words=many", "is no number"),
         ("too_few_words=-1", "profiles.prose.too_few_words"),
         ("too_few_words=1.5", "profiles.prose.too_few_words"),
