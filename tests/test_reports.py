@@ -1,4 +1,4 @@
-"""Every reported fault up to what the pipeline does today has a test, and every test that is named exists."""
+"""Every reported fault has a test, and every test that is named exists."""
 
 import ast
 from functools import cache
@@ -9,8 +9,8 @@ import pytest
 from tests import reports
 
 ROOT = Path(__file__).resolve().parents[1]
-LAST = 60
-"""Later reports are about orchestration."""
+LAST = 69
+"""The last report that there is."""
 REPORTS = reports.read()
 
 

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
@@ -77,19 +77,33 @@ def test_runs_launched_from_the_ui_give_the_bytes_that_corpus_build_gives(
     assert ui.published(root, tiny.V1) == ui.published(other, tiny.V1)
 
 
-def test_a_backfill_of_the_pairs_gives_the_bytes_that_corpus_build_gives(
-    root: Layout, served: ui.Ui, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def backfill(root: Layout, served: ui.Ui) -> str:
+    """A backfill of all that a version is made of, with nothing left to be taken over; its id, once it ended well."""
     for made in (root.corpus / "raw", root.corpus / "work", root.version(tiny.V1), root.evidence(tiny.V1)):
-        shutil.rmtree(made, ignore_errors=True)  # nothing of it is left to be taken over
+        shutil.rmtree(made, ignore_errors=True)
     root.lock(tiny.V1).unlink(missing_ok=True)
     of_kind = {PAIR: [str(pair) for pair in tiny.PAIRS]}
-    wanted = {name: of_kind.get(kind, [str(tiny.V1)]) for kind, names in LAYERS for name in names}
-    assert served.end_of_backfill(served.backfill(wanted)) == "COMPLETED_SUCCESS"
+    backfill = served.backfill({name: of_kind.get(kind, [str(tiny.V1)]) for kind, names in LAYERS for name in names})
+    assert served.end_of_backfill(backfill) == "COMPLETED_SUCCESS"
+    return backfill
+
+
+@pytest.mark.usefixtures("backfill")
+def test_a_backfill_of_the_pairs_gives_the_bytes_that_corpus_build_gives(root: Layout, tmp_path: Path) -> None:
     other = tiny.unbuilt(tmp_path / "copy")
     ran = ui.corpus(other.root, "build", str(tiny.V1))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ui.published(root, tiny.V1) == ui.published(other, tiny.V1)
+
+
+def test_a_backfill_is_a_run_a_partition_and_layer_and_no_layer_begins_in_slices(served: ui.Ui, backfill: str) -> None:
+    runs = served.runs_of_backfill(backfill)
+    pairs, version = sorted(map(str, tiny.PAIRS)), [str(tiny.V1)]
+    layers = [runs[:3], runs[3:4], runs[4:7], runs[7:]]
+    assert [sorted(run["partition"] for run in layer) for layer in layers] == [pairs, version, pairs, version]
+    for layer, following in pairwise(layers):
+        assert max(run["endTime"] for run in layer) <= min(run["startTime"] for run in following)
 
 
 def test_a_run_from_the_ui_of_a_source_that_is_not_allowed_fails_by_its_check(served: ui.Ui) -> None:
