@@ -1,4 +1,4 @@
-"""Dagster's history in PostgreSQL, as the README sets it: two builds at once share it, and read it back."""
+"""Dagster's history in PostgreSQL, as docs/operate.md sets it: two builds at once share it, and read it back."""
 
 import os
 import re
@@ -24,19 +24,20 @@ PAIRS = {str(pair) for pair in (*tiny.PAIRS, PairKey("web", V2))}
 OF_A_SOURCE = ("ledger_entry", "raw_fetch", "doc_signals", "filtered_docs", "minhash_signatures", "scrubbed_docs")
 
 
-def settings_of_the_readme() -> dict:
-    """The storage that the README shows, in place of the project's own."""
-    blocks = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+def settings_of_the_page() -> dict:
+    """The storage that docs/operate.md shows, in place of the project's own."""
+    page = (ROOT / "docs" / "operate.md").read_text("utf-8")
+    blocks = re.findall(r"^```yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     [shown] = [yaml.safe_load(block) for block in blocks if VARIABLE in block]
     return {**yaml.safe_load((ROOT / "dagster.yaml").read_bytes()), **shown}
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    pytest.importorskip("dagster_postgres", reason="dagster-postgres is not installed: see Storage in README.md")
+    pytest.importorskip("dagster_postgres", reason="dagster-postgres is not installed: see Storage in docs/operate.md")
     folder = tmp_path / "home"
     folder.mkdir()
-    (folder / "dagster.yaml").write_text(yaml.safe_dump(settings_of_the_readme()), "utf-8")
+    (folder / "dagster.yaml").write_text(yaml.safe_dump(settings_of_the_page()), "utf-8")
     monkeypatch.setenv("DAGSTER_HOME", str(folder))
     return folder
 
