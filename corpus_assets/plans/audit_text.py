@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from corpus_assets.kernels.bands import band_keys
 from corpus_assets.kernels.minhash import signatures
-from corpus_assets.kernels.ngram_match import EvalIndex, match
+from corpus_assets.kernels.ngram_match import EvalIndex
 from corpus_assets.kernels.ngram_share import share_index
 from corpus_assets.kernels.shingles import is_edge, jaccard, shingle_sets
 from corpus_assets.plans.audit import Finding
 from corpus_assets.plans.eval_index import build_index
 from corpus_assets.plans.pinned import load_version
+from corpus_assets.stages import decontaminate
 from corpus_assets.stages.near_items import near_rows
 from corpus_assets.stages.scrub_pii import scrub
 from formats import corpus_manifest, corpus_shard, ledger
@@ -71,14 +72,14 @@ def protected_items(folder: Path, index: EvalIndex) -> Finding:
     """Matches every row of the shards in `folder` against the index. Rows without a protected sequence that hold much
     of an item are told, and do not fail: what was edited may have made another text of it.
     """
-    checked, hits, first = 0, 0, ""
+    checked, num_hits, first = 0, 0, ""
     near: list[str] = []
     num_near, short = 0, share_index(index)
     for _, batch in _texts(folder):
         text = batch.column("text")
-        item, _, _ = match(text, index)
+        item, _, _ = decontaminate.hits(text, index)
         checked += batch.num_rows
-        hits += int((item >= 0).sum())
+        num_hits += int((item >= 0).sum())
         if not first and (item >= 0).any():
             first = batch.column("id")[int(np.flatnonzero(item >= 0)[0])].as_py()
         for row, entry, shared, of in zip(*(one.tolist() for one in near_rows(text, short)), strict=True):
@@ -87,10 +88,10 @@ def protected_items(folder: Path, index: EvalIndex) -> Finding:
                 if len(near) < NAMED_TEXTS:
                     name = ":".join(index.entries[entry])
                     near.append(f"{batch.column('id')[row].as_py()} has {shared} of {of} of {name}")
-    words = f"{checked} rows against {_sequences(index)} protected sequences: {hits} hits"
+    words = f"{checked} rows against {_sequences(index)} protected sequences: {num_hits} hits"
     words += f", the first in {first}" if first else ""
     words += f"; {num_near} without one hold half of an item's {short.width}-grams: {'; '.join(near)}" if near else ""
-    return Finding(hits == 0, words, {"rows": checked, "hits": hits, "near": num_near})
+    return Finding(num_hits == 0, words, {"rows": checked, "hits": num_hits, "near": num_near})
 
 
 def _sequences(index: EvalIndex) -> int:

@@ -1,14 +1,21 @@
-"""Which documents repeat a protected item of an eval set: one shared n-gram is enough (design section 4)."""
+"""Which documents repeat a protected item of an eval set: one shared n-gram is enough (design section 4).
 
+Letters and numbers of options are words like any other, so an item whose sentences were made options of has no run of
+its words left. Where a text has such a list it is asked a second time, with the markers blanked out.
+"""
+
+import re
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpus_assets.kernels.ngram_match import EvalIndex, match
 from formats.stage_tables import SCRUBBED
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 LIBRARIES = ("pyarrow", "unicodedata2")
 
 HITS = pa.schema([SCRUBBED.field(name) for name in ("eval_set", "eval_item", "span_start", "span_end")])
@@ -21,9 +28,31 @@ def stored_index(path: str) -> EvalIndex:
     return EvalIndex.from_bytes(Path(path).read_bytes(), path)
 
 
+_HAS_MARKER = r"(?:^|\s)\(?(?:[A-Za-z]|[0-9]{1,2})[.):]\s"
+_MARKER = re.compile(r"(?<!\S)\(?(?:[A-Za-z]|[0-9]{1,2})[.):](?=\s)", re.ASCII)
+MIN_MARKERS = 2
+"""Markers of options that make a list: one alone is the end of a sentence, or an initial."""
+
+
+def hits(text: pa.Array, index: EvalIndex) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `ngram_match.match`, and where that finds nothing in a text with a list of options: without their markers."""
+    entry, start, end = match(text, index)
+    listed = pc.fill_null(pc.greater_equal(pc.count_substring_regex(text, _HAS_MARKER), MIN_MARKERS), False)
+    rows = np.flatnonzero(listed.to_numpy(zero_copy_only=False) & (entry < 0))
+    if rows.size and index.entries:
+        blanked = [_MARKER.sub(_blank, one) for one in text.take(pa.array(rows)).to_pylist()]
+        entry[rows], start[rows], end[rows] = match(pa.array(blanked, pa.large_string()), index)
+    return entry, start, end
+
+
+def _blank(marker: re.Match[str]) -> str:
+    """As many spaces, so that spans are those of the text."""
+    return " " * len(marker.group())
+
+
 def decontaminate(batch: pa.RecordBatch, index: EvalIndex) -> pa.RecordBatch:
     """Normalized `text` -> HITS, row for row: set, item and span of the first hit in each document that has one."""
-    entry, start, end = match(batch.column("text"), index)
+    entry, start, end = hits(batch.column("text"), index)
     clean = entry < 0
     number = pa.array(entry, mask=clean)
     columns = [

@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from corpus_assets.kernels.exact_text import normalize
-from corpus_assets.kernels.ngram_match import EvalIndex, make_index, match
+from corpus_assets.kernels.ngram_match import EvalIndex, make_index
 from corpus_assets.kernels.ngram_share import share_index, shares
 from corpus_assets.kernels.words import word_count
 from corpus_assets.plans.curves import Axis, Line, drawn, per_cent
+from corpus_assets.stages import decontaminate
 from tests.bench import near_pair_peers, report_tables
 from tests.bench.documents import Corpus, json_rows, megabytes
 from tests.bench.planted_items import ACCENTS, EDITS, FORMS, SETS, Item, clean_texts, hard_negatives, items, planted
@@ -47,7 +48,7 @@ def index_of(texts: list[str]) -> EvalIndex:
 def by_rules(index: EvalIndex, texts: list[str]) -> dict[str, list[bool]]:
     """Rule -> whether it takes each text for contaminated."""
     found = column(texts)
-    hard = match(found, index)[0] >= 0
+    hard = decontaminate.hits(found, index)[0] >= 0
     _, shared, of = shares(found, share_index(index))
     return {HARD: hard.tolist(), SHARE: (shared >= NEAR * np.maximum(of, 1)).tolist()}
 

@@ -160,3 +160,41 @@ def test_batches_may_be_cut_anywhere(texts, cut):
     whole = pa.Table.from_batches([found(*texts)])
     parts = pa.Table.from_batches([found(*texts[:cut]), found(*texts[cut:])], HITS)
     assert whole.combine_chunks().equals(parts.combine_chunks())
+
+
+SENTENCES = (
+    "Nine red apples hang over the old wall",
+    "the children take three of them each",
+    "how many are left for you",
+)
+LISTS = [
+    "A) {}\nB) {}\nC) {}", "(a) {}\n(b) {}\n(c) {}", "1. {}\n2. {}\n3. {}", "  A: {}\r\n  B: {}\r\n  C: {}",
+    "I read: A) {} B) {} C) {} and more.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", LISTS)
+def test_an_item_whose_sentences_were_made_options_of_is_found_with_its_span(form):
+    index, _ = build_index(
+        [EvalText("set", 3, "question", " ".join(SENTENCES))],
+        DecontaminationRules(eval_sets=(EvalSet("set", "s.jsonl", "0" * 64, "jsonl", ("question",)),)),
+    )
+    text = normalize(pa.array([form.format(*SENTENCES)], pa.large_string()))[0].as_py()
+    [hit] = found(text, index=index).to_pylist()
+    assert (hit["eval_set"], hit["eval_item"]) == ("set", "3.question")
+    assert text[hit["span_start"] : hit["span_end"]].startswith(SENTENCES[0])
+
+
+def test_markers_of_options_hide_and_make_no_other_hit():
+    """Where the words without the markers are not those of an item, nothing is found; where an item has markers of its
+    own, it is found with them.
+    """
+    assert found("A) nine B) eight C) seven D) six of them are left over there in the end", FILLER) == found("a", "b")
+    own = "(1) turn left at the mill (2) go on to the lake (3) wait there for the ferryman until he comes"
+    index, _ = build_index(
+        [EvalText("set", 0, "q", own)],
+        DecontaminationRules(eval_sets=(EvalSet("set", "s.jsonl", "0" * 64, "jsonl", ("q",)),)),
+    )
+    assert found(f"{FILLER} {own}", index=index).to_pylist()[0]["eval_set"] == "set"
+    one = own.replace("(2) ", "").replace("(3) ", "")
+    assert found(one, index=index).to_pylist()[0]["eval_set"] is None, "one marker is no list"
