@@ -26,8 +26,10 @@ from tests.bench.report_tables import Table, shown
 
 PARTS = {
     "texts": "report_texts",
+    "languages": "report_languages",
     "decontamination": "bench_decontamination",
     "pii": "bench_pii",
+    "speed": "report_speed",
 }
 PICTURES = "pictures"
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from typing import Any
 
 from corpus_assets.plans.pictures import Picture
 
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What CLD2 refuses."""
 PEERS_PYTHON = "TEXT_PEERS_PYTHON"
 """The environment variable that names an interpreter with datatrove, dolma, presidio-analyzer, detect-secrets and
 wordllama, whose dependencies do not fit beside ours; text_peers_program.py says how to make it.

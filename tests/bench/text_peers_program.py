@@ -122,6 +122,19 @@ def datatrove_ngrams(told: dict[str, Any]) -> Callable[[], Any]:
     return lambda: [any(value in index for value in hashes(text)) for text in told["texts"]]
 
 
+def datatrove_gopher(told: dict[str, Any]) -> Callable[[], Any]:
+    """Whether its quality and repetition filters of Gopher keep each of `texts`."""
+    from datatrove.data import Document
+    from datatrove.pipeline.filters import GopherQualityFilter, GopherRepetitionFilter
+
+    filters = (GopherQualityFilter(), GopherRepetitionFilter())
+
+    def keeps(text: str) -> bool:
+        return all(one.filter(Document(text=text, id="1")) is True for one in filters)
+
+    return lambda: [keeps(text) for text in told["texts"]]
+
+
 def wordllama(told: dict[str, Any]) -> Callable[[], Any]:
     """`pairs`: two texts each; `windows`, `items`. Answers the cosine of each pair, and each window's largest one to an
     item.
@@ -148,6 +161,7 @@ TOOLS = {
     "dolma_regex": dolma_regex,
     "detect_secrets": detect_secrets,
     "datatrove_ngrams": datatrove_ngrams,
+    "datatrove_gopher": datatrove_gopher,
     "wordllama": wordllama,
 }
 MODULES = {
@@ -155,6 +169,7 @@ MODULES = {
     "presidio": "presidio_analyzer",
     "detect_secrets": "detect_secrets",
     "datatrove_ngrams": "datatrove.utils.word_tokenizers",
+    "datatrove_gopher": "datatrove.pipeline.filters",
     "wordllama": "wordllama",
     "dolma_fast": "dolma",
     "dolma_regex": "dolma",
