@@ -239,6 +239,10 @@ def json_of(path: Path, todo: str = _REMAKE) -> Any:
 def json_in(data: bytes, path: Path, todo: str = _REMAKE) -> Any:
     """The JSON value in what was read of `path`. Raises CorruptDataError, which says `todo`, when it is none."""
     try:
-        return json.loads(data)
+        text = data.decode("utf-8")  # json.loads itself lets UTF-8 encoded surrogates through
+        value = json.loads(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text that has a digest
+        return value
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(path, "content", "JSON in UTF-8", repr(error)[:200], todo) from None

@@ -218,6 +218,7 @@ def open_set(folder: Path) -> RawSet:
         files = tuple(_file(file) for file in manifest["files"])
         head = {name: _of(kind, manifest[name]) for name, kind in _HEAD.items()}
         reasons = {_of(str, reason): _of(int, n) for reason, n in manifest["rejects"]["reasons"].items()}
+        identity_of(head["ledger_row_digest"], head["extractor"])  # half a surrogate pair has none
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptDataError(path, "manifest", "a raw set's manifest", repr(error)[:200], _TODO) from None
     if form != ("raw_set", VERSION):
@@ -305,8 +306,10 @@ def _parse(block: bytes, part: Shard, first_line: int) -> pa.Table:
     num_lines = block.count(b"\n")
     # No value is an object, so a line that begins with { begins a row: one row a line, not two here and none there.
     num_begun = block.startswith(b"{") + block.count(b"\n{")
-    if num_begun != num_lines:  # before it is parsed: a null alone takes Arrow's parser down, and the process with it
-        raise _wrong_line(block, part, first_line, f"{num_begun} of {num_lines} lines begin an object")
+    # Before it is parsed: a null that comes first takes Arrow's parser down, and the process with it.
+    if num_begun != num_lines or not block.endswith(b"\n"):
+        found = f"{num_lines} line ends, {num_begun} lines that begin an object"
+        raise _wrong_line(block, part, first_line, found)
     try:
         table = pa.json.read_json(
             pa.BufferReader(block),

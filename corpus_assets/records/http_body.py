@@ -38,6 +38,10 @@ class _CutShort(_Broken):
     """They end too early; what came before is right."""
 
 
+class _EndsEarly(_Broken):
+    """They end before the body does, which browsers pass over, and as plain text does where it is taken for coded."""
+
+
 class _TooLarge(Exception):
     """More than the limit."""
 
@@ -110,7 +114,7 @@ def _without(coding: str, body: bytes, limit: int, is_cut: bool) -> bytes:
     except _Broken as error:
         if _is_plain(body):
             return body
-        if not (is_cut and isinstance(error, _CutShort)):
+        if not (isinstance(error, _EndsEarly) or (is_cut and isinstance(error, _CutShort))):
             raise
     return b"".join(held)
 
@@ -149,6 +153,8 @@ def _inflated(data: bytes, wbits: int) -> Iterator[bytes]:
             elif not feed and not member.eof:
                 raise _CutShort
         at -= len(member.unused_data)
+        if wbits != 31 and at < len(data):
+            raise _EndsEarly
         if wbits != 31 or not data.startswith(_GZIP, at):
             return
 
@@ -173,12 +179,15 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
 
 
 def _unbrotli(data: bytes) -> Iterator[bytes]:
-    reader = BrotliReader(io.BytesIO(data))
+    reader, is_empty = BrotliReader(io.BytesIO(data)), len(data) > 1
     try:
         while piece := reader.read(_PIECE_BYTES):
+            is_empty = False
             yield piece
     except OSError:
         raise _Broken from None
+    if is_empty:  # one byte is the whole of a stream of nothing: a 3, 5, 7 or 9, for instance
+        raise _EndsEarly
 
 
 _DECODERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {

@@ -1,6 +1,7 @@
 """The page in a stored HTTP response, of a WARC or an ARC record: status 200, HTML or plain text, body decoded."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ def read_page(response: Readable, limits: Limits, *, is_cut: bool) -> Page | Rej
     body = head[size:] + response.read(-1)
     length = whole_number(_field(head, names, b"\ncontent-length"))
     is_whole = length is not None and length <= len(body)
-    transfer, coding = _field(head, names, b"\ntransfer-encoding"), _field(head, names, b"\ncontent-encoding")
+    transfer, coding = _list(head, names, b"\ntransfer-encoding"), _list(head, names, b"\ncontent-encoding")
     if transfer or coding or body.startswith(http_body.MAGIC):
         decoded = http_body.decode(body, transfer, coding, limits, is_cut=is_cut)
         if isinstance(decoded, RejectReason):
@@ -80,14 +81,22 @@ def _media_type(content_type: str) -> str:
 
 def _field(head: bytes, names: bytes, name: bytes) -> str:
     """The first value of a header field, "" where there is none; `names` is the head in lower case."""
+    return next(_values(head, names, name), "")
+
+
+def _list(head: bytes, names: bytes, name: bytes) -> str:
+    """The values of a header field that may stand there several times, as one list."""
+    return ",".join(_values(head, names, name))
+
+
+def _values(head: bytes, names: bytes, name: bytes) -> Iterator[str]:
     at = names.find(name)
     while at >= 0:
         at += len(name)
         colon = names.find(b":", at)
         if colon >= 0 and not names[at:colon].strip(b" \t"):
-            return _value(head, colon + 1, len(names))
+            yield _value(head, colon + 1, len(names))
         at = names.find(name, at)
-    return ""
 
 
 def _value(head: bytes, begin: int, size: int) -> str:

@@ -164,3 +164,27 @@ def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -
         (tmp_path / name).write_bytes(b"half")
     durable.remove_unfinished(path)
     assert sorted(one.name for one in tmp_path.iterdir()) == [".v11.lock.ab12cd34.tmp", "v1.lock", "v11.lock"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{",
+        b'"\xff"',
+        b'"\xed\xa0\x80"',
+        b'{"a": ["\\ud800"]}',
+        b'{"\\udc00": 1}',
+        b"[" * 100_000,
+        '"a"'.encode("utf-16"),
+    ],
+)
+def test_what_is_no_json_or_has_half_a_surrogate_pair_is_refused_by_name(tmp_path, data):
+    """Half a pair cannot be written again, and has no digest to hold it against."""
+    (tmp_path / "f").write_bytes(data)
+    with pytest.raises(CorruptDataError, match="JSON in UTF-8"):
+        durable.json_of(tmp_path / "f")
+
+
+def test_escapes_of_whole_characters_are_read(tmp_path):
+    (tmp_path / "f").write_bytes(b'["\\u00e9\\ud83e\\udd8a", "\\\\u"]')
+    assert durable.json_of(tmp_path / "f") == ["é🦊", "\\u"]

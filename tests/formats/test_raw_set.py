@@ -262,10 +262,18 @@ def test_a_malformed_line_is_named_by_part_and_line(tmp_path, bad):
         rows(raw)
 
 
-def test_a_part_of_nothing_but_null_is_refused_and_takes_no_process_down(tmp_path):
+@pytest.mark.parametrize("text", ["null\n", "null", "\nnull", "null\nnull"])
+def test_a_part_of_nothing_but_null_is_refused_and_takes_no_process_down(tmp_path, text):
     write(tmp_path)
-    raw = replace_part(tmp_path, packed("null"), 1)
+    raw = replace_part(tmp_path, zstandard.compress(text.encode()), 1)
     with pytest.raises(CorruptDataError, match=r"part-00000\.jsonl\.zst: line 0"):
+        rows(raw)
+
+
+def test_a_last_line_without_its_end_is_refused(tmp_path):
+    write(tmp_path)
+    raw = replace_part(tmp_path, zstandard.compress(f"{GOOD}\n{GOOD}".encode()), 2)
+    with pytest.raises(CorruptDataError, match="0 line ends, 1 lines that begin an object"):
         rows(raw)
 
 

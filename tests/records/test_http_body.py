@@ -4,6 +4,7 @@ memory; broken ones are rejects.
 
 import gzip
 import random
+import string
 import tracemalloc
 import zlib
 
@@ -67,6 +68,20 @@ def test_a_body_comes_out_as_the_browser_saw_it(body, transfer, coding):
 def test_plain_text_stays_whatever_is_declared(coding, transfer):
     """Crawlers store bodies decoded and the header as it was."""
     assert decoded(PAGE, transfer, coding) == PAGE
+
+
+@pytest.mark.parametrize("coding", ["br", "deflate", "gzip", "zstd", "br, br"])
+def test_plain_text_stays_whatever_it_begins_with(coding):
+    """A digit is the whole of a brotli stream of nothing, and what follows it is passed over."""
+    for first in string.printable:
+        text = f"{first} tales of the mill, and the ferry. ".encode() * 3
+        assert decoded(text, "", coding) == text, first
+
+
+@pytest.mark.parametrize("coding", ["deflate", "gzip"])
+def test_what_follows_a_coded_body_is_passed_over(coding):
+    """As browsers do, where the body is no plain text itself."""
+    assert decoded(CODED[coding] + b"\r\n", "", coding) == PAGE
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
@@ -173,3 +188,18 @@ def test_whatever_was_coded_comes_back(body, size, coding):
     pack = {"gzip": gzip.compress, "deflate": zlib.compress, "zstd": zstandard.compress, "br": brotli.compress}[coding]
     found = decoded(chunked(pack(body), size), "chunked", coding)
     assert found == body or body.startswith((b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"))
+
+
+@pytest.mark.parametrize(
+    ("pack", "headers"),
+    [
+        (brotli.compress, ("Content-Encoding: identity", "Content-Encoding: br")),
+        (lambda data: brotli.compress(gzip.compress(data)), ("Content-Encoding: gzip", "content-encoding : br")),
+        (brotli.compress, ("Content-Encoding: br", "Content-Encoding: br")),
+        (lambda data: chunked(zlib.compress(data)), ("Transfer-Encoding: deflate", "Transfer-Encoding: chunked")),
+    ],
+)
+def test_codings_that_stand_in_several_headers_are_one_list(tmp_path, pack, headers):
+    (tmp_path / "f").write_bytes(warc_record("response", http(pack(LONG), "200 OK", "text/plain", *headers)))
+    [found] = records(read(tmp_path / "f", "warc"))
+    assert found.content == LONG
