@@ -15,6 +15,7 @@ from corpus_assets.plans.extractors import page_extractor
 from corpus_assets.plans.for_people import num_bytes, shown
 from corpus_assets.plans.pinned import Pair, Version, load_version
 from corpus_assets.plans.preview import FirstDocuments, Previewed, dropped_by, first_documents, preview
+from corpus_assets.plans.site_rules import read_entries
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import ledger
 from formats.corpus_config import CorpusConfig, LicenseRules
@@ -84,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
             f"source {args.source} is not here: {found.missing.url} ({size}) would be downloaded; add --fetch to do "
             f"that, or run `corpus fetch {args.source}` for all of its files"
         )
-    told = preview(pair, found.rows)
+    sites = read_entries(args.layout, pair.version) if pair.config.sites.configured else None
+    told = preview(pair, found.rows, sites)
     notes = list(_notes(found, pair, args.config))
     if args.json:
         print(json.dumps(_as_json(args, pair, told, found, notes), indent=2, ensure_ascii=False))
@@ -114,8 +116,8 @@ def _notes(found: FirstDocuments, pair: Pair, config: str | None) -> Sequence[st
         notes.append(f"the models of {config} are not asked ({', '.join(pair.config.model_filters)})")
     if pair.config.words.lists:
         notes.append(f"the word lists of {config} are not counted")
-    if pair.config.sites.configured:
-        notes.append(f"the site lists of {config} are not looked up")
+    if pair.config.is_sample:
+        notes.append(f"the sample of {config} is not drawn: these are the first documents of all")
     if found.missing:
         notes.append(f"the next file is not here: {found.missing.url}; --fetch downloads it")
     if found.gave_up:

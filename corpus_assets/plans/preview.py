@@ -1,7 +1,7 @@
 """The first documents of a source as a build would see them: extracted, measured, judged, with personal data counted.
 Reads no further than it has to, and writes nothing.
 
-Duplicates are looked for among the documents read alone; decontamination, models and site lists are not asked.
+Duplicates are looked for among the documents read alone; decontamination, models and word lists are not asked.
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 
 from corpus_assets.kernels.exact_text import EMPTY_DIGEST
@@ -20,17 +21,19 @@ from corpus_assets.plans.pinned import Pair
 from corpus_assets.plans.raw_set import LIMITS
 from corpus_assets.plans.reason_words import NO_RULE, failed_rules
 from corpus_assets.plans.source_stages import filter_settings
+from corpus_assets.plans.tracing_sites import ListedSite
 from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Record, Reject, Tally
 from corpus_assets.stages import extract_text
-from corpus_assets.stages.filter_documents import filter_documents
 from corpus_assets.stages.identify_language import SecondVoice
+from corpus_assets.stages.match_sites import SiteIndex
 from corpus_assets.stages.measure_documents import measure_documents
 from corpus_assets.stages.normalize_documents import normalize_documents
 from corpus_assets.stages.scrub_pii import scrub
+from corpus_assets.stages.site_verdicts import filter_sites_first
 from formats.ledger import LedgerFile, LedgerRow
 from formats.reasons import Reason
-from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS, RAW
+from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS, RAW, SITE_ENTRIES, SITE_MATCHES
 from resources.guarded.guard import Guard
 
 RECORDS_A_DOCUMENT = 50
@@ -151,13 +154,17 @@ def _not_unicode(text: str) -> str | None:
     return None
 
 
-def preview(pair: Pair, raw: pa.RecordBatch) -> list[Previewed]:
-    """What the version's rules would do with RAW rows from the beginning of the pair's source."""
+def preview(pair: Pair, raw: pa.RecordBatch, sites: pa.Table | None = None) -> list[Previewed]:
+    """What the version's rules would do with RAW rows from the beginning of the pair's source. sites: SITE_ENTRIES of
+    its lists.
+    """
     rules = filter_settings(pair)
     documents = normalize_documents(raw, source_id=pair.row.source_id, raw_part=0, first_k=0)
     voice = cast(SecondVoice, pair.config.lang.second_voice)
     signals = measure_documents(documents, second_voice=voice)
-    verdicts = filter_documents(signals, _duplicates(signals), **rules)
+    listed = _listed(documents, SITE_ENTRIES.empty_table() if sites is None else sites)
+    matches = pa.Table.from_pylist([row for row, _ in listed.values()], SITE_MATCHES)
+    verdicts = filter_sites_first(signals, _duplicates(signals, listed), matches, **rules)
     pii = pair.config.pii
     code = pair.row.profile == "code"
     _, counts = scrub(documents["text"], ips=pii.ips, phone_regions=pii.phone_regions, code=code)
@@ -176,7 +183,7 @@ def preview(pair: Pair, raw: pa.RecordBatch) -> list[Previewed]:
                 measured["lang_score"],
                 {name: measured[name] for name in ("n_chars", "n_words", *COUNTED_SIGNALS)},
                 judged["verdict"],
-                _why(judged, [one.words for one in failed], pair.row.source_id),
+                _why(judged, [one.words for one in failed], pair.row.source_id, listed),
                 tuple({"reason": one.reason, "filter": one.filter, "words": one.words} for one in failed),
                 {kind: by_kind[kind][i] for kind in PII_KINDS},
             )
@@ -184,19 +191,38 @@ def preview(pair: Pair, raw: pa.RecordBatch) -> list[Previewed]:
     return told
 
 
-def _why(judged: dict[str, Any], failed: Sequence[str], source: str) -> str:
+Listed = dict[int, tuple[dict[str, Any], ListedSite]]
+"""Of documents that lie at a listed site, by their k: the row of SITE_MATCHES, and the line of the list."""
+
+
+def _listed(documents: pa.RecordBatch, sites: pa.Table) -> Listed:
+    found: Listed = {}
+    entries = SiteIndex(sites).first_entries(documents.column("url"))
+    for row in np.flatnonzero(entries >= 0):
+        entry, k = int(entries[row]), documents.column("k")[int(row)].as_py()
+        told = sites.slice(entry, 1).to_pylist()[0]
+        line = ListedSite(**{name: told[name] for name in ("list", "line", "what", "since", "why")})
+        found[k] = ({"k": k, "reason": told["reason"], "entry": entry}, line)
+    return found
+
+
+def _why(judged: dict[str, Any], failed: Sequence[str], source: str, listed: Listed) -> str:
+    if judged["k"] in listed:
+        return f"{NO_RULE[judged['verdict']]}: {listed[judged['k']][1].words}"
     if judged["keeper_k"] is not None:
         return f"{NO_RULE[Reason.EXACT_DUPLICATE.value]}, {source}:{judged['keeper_k']}"
     return failed[0] if failed else ""
 
 
-def _duplicates(signals: pa.RecordBatch) -> pa.Table:
-    """(k, keeper_k) of documents whose text another one of these has, too; the lowest (crawl_date, k) stays."""
+def _duplicates(signals: pa.RecordBatch, listed: Listed) -> pa.Table:
+    """(k, keeper_k) of documents whose text another one of these has, too; the lowest (crawl_date, k) stays. What lies
+    at a listed site is no document that could.
+    """
     rows = signals.select(["exact_digest", "crawl_date", "k"]).to_pylist()
     keepers: dict[bytes, int] = {}
     found = []
     for row in sorted(rows, key=lambda row: (row["crawl_date"], row["k"])):
-        if row["exact_digest"] == EMPTY_DIGEST:
+        if row["exact_digest"] == EMPTY_DIGEST or row["k"] in listed:
             continue
         keeper = keepers.setdefault(row["exact_digest"], row["k"])
         if keeper != row["k"]:

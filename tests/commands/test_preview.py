@@ -14,8 +14,10 @@ from formats import dataset
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.ledger import LedgerFile
+from formats.naming import PairKey
 from tests.assets import tiny
 from tests.commands import command_line
+from tests.plans import site_corpus
 from tests.plans.tampering import a_build, as_they_lie
 
 
@@ -32,6 +34,23 @@ def test_its_verdicts_are_those_of_a_build(tmp_path, capsys, source):
     said = previewed(capsys, layout, source, "--config", "tiny.v1")
     assert [one["verdict"] for one in said["documents"]] == stored["verdict"].to_pylist()
     assert [one["id"] for one in said["documents"]] == [f"{source}:{k}" for k in stored["k"].to_pylist()]
+
+
+def test_listed_sites_are_left_out_as_in_a_build_and_the_line_is_told(tmp_path, capsys):
+    layout = site_corpus.make(tmp_path / "root")
+    pair = load_pair(layout, PairKey("shop", site_corpus.V3))
+    stored = dataset.read_table(verdicts(a_build(layout), pair).open())
+    before = as_they_lie(layout.root)
+    said = previewed(capsys, layout, "shop", "--config", str(site_corpus.V3))
+    assert [one["verdict"] for one in said["documents"]] == stored["verdict"].to_pylist()
+    assert said["documents"][1]["verdict"] == "kept"  # the same text as the first, which is not there
+    whys = [one["why"] for one in said["documents"] if one["verdict"] in ("opt_out", "blocked_site")]
+    assert whys == [
+        "its site asked to be left out: example.co.uk (list asked, line 1, since 2026-11-30: mail of the owner)",
+        "its site is on a block list: https://forum.example.net/private/ (list forums, line 3)",
+    ]
+    assert not any("site lists" in note for note in said["notes"])
+    assert as_they_lie(layout.root) == before
 
 
 def test_it_writes_nothing(tmp_path, capsys):
