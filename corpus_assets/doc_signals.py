@@ -3,6 +3,8 @@
 import dagster as dg
 
 from corpus_assets.partitions import by_pair, version_to_pairs
+from corpus_assets.pictures import as_metadata
+from corpus_assets.plans.language_counts import language_counts
 from corpus_assets.plans.pinned import Build, load_pair
 from corpus_assets.plans.source_stages import measuring
 from corpus_assets.raw_fetch import raw_fetch
@@ -27,7 +29,14 @@ def doc_signals(context: dg.AssetExecutionContext, store: Store, engine: EngineR
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))
     build = Build(store.layout, engine.open(store.layout, context))
     texts, *_, made = (stage.make() for stage in measuring(build, pair))
+    told = language_counts(made)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(made.digest),
-        metadata={"dagster/row_count": made.rows, "text_bytes_stored": texts.num_bytes, "bytes": made.num_bytes},
+        metadata={
+            "dagster/row_count": made.rows,
+            "text_bytes_stored": texts.num_bytes,
+            "bytes": made.num_bytes,
+            "languages": as_metadata(told.largest()),
+            "lang_scores": as_metadata(told.of_scores()),
+        },
     )

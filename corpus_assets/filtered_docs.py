@@ -6,6 +6,7 @@ from corpus_assets import pictures
 from corpus_assets.doc_signals import doc_signals
 from corpus_assets.partitions import by_pair, version_to_pairs
 from corpus_assets.plans.funnel import verdict_counts
+from corpus_assets.plans.language_counts import kept_by_language, verdicts_by_language
 from corpus_assets.plans.pinned import Build, load_pair
 from corpus_assets.plans.source_stages import all_rules, verdicts
 from corpus_assets.stages import filter_documents
@@ -25,7 +26,8 @@ from resources.store import Store
 def filtered_docs(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:
     """Every document of one source in one version, with the reason it was dropped, if it was."""
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))
-    made = verdicts(Build(store.layout, engine.open(store.layout, context)), pair).make()
+    build = Build(store.layout, engine.open(store.layout, context))
+    made = verdicts(build, pair).make()
     counts = verdict_counts(made)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(made.digest),
@@ -35,6 +37,7 @@ def filtered_docs(context: dg.AssetExecutionContext, store: Store, engine: Engin
             "dropped": made.rows - counts["kept"],
             "by_reason": dg.MetadataValue.json(dict(counts)),
             "picture": pictures.as_metadata(pictures.bars("documents by verdict", counts)),
+            "kept_by_language": pictures.as_metadata(kept_by_language(verdicts_by_language(build, pair))),
             "rules": dg.MetadataValue.json(all_rules(pair)),
         },
     )

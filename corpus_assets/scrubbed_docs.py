@@ -8,7 +8,7 @@ from corpus_assets.partitions import by_pair, version_to_pairs
 from corpus_assets.pictures import as_metadata, bars
 from corpus_assets.plans.funnel import verdict_counts
 from corpus_assets.plans.pinned import Build, load_pair, load_pairs
-from corpus_assets.plans.scrub import pii_counts
+from corpus_assets.plans.scrub import contaminated_by_set, pii_counts
 from corpus_assets.plans.scrub import scrubbed_docs as scrub
 from corpus_assets.stages import scrub_documents
 from formats.naming import PairKey
@@ -40,6 +40,7 @@ def scrubbed_docs(context: dg.AssetExecutionContext, store: Store, engine: Engin
         metadata={
             "dagster/row_count": made.rows,
             "contaminated": counts["contaminated"],
+            "contaminated_by_set": dg.MetadataValue.json(contaminated_by_set(made)),
             "pii": dg.MetadataValue.json(pii),
             "pii_per_million_characters": dg.MetadataValue.json(pii_rates),
             "pii_by_kind": as_metadata(bars("personal data replaced, by kind", pii)),

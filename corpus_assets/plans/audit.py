@@ -14,10 +14,11 @@ from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.clusters import dedup_clusters, of_source
 from corpus_assets.plans.funnel import verdict_counts
 from corpus_assets.plans.keepers import shards_of
+from corpus_assets.plans.language_counts import verdicts_by_language
 from corpus_assets.plans.pinned import Build, Pair, Version, load_pairs, load_version, pinned_value, todays_value
 from corpus_assets.plans.published_version import open_published, published_versions
 from corpus_assets.plans.scrub import scrubbed_docs
-from corpus_assets.plans.source_stages import counted_signals, documents, signals, verdicts
+from corpus_assets.plans.source_stages import documents, signals, verdicts
 from corpus_assets.validation.ledger import ROW_CHECKS
 from formats import corpus_manifest, corpus_shard, dataset, durable
 from formats import evidence as evidence_files
@@ -26,7 +27,6 @@ from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from formats.reasons import FILTER_BY_REASON, Reason
 from formats.reject_reasons import DAMAGED
-from formats.stage_tables import SIGNALS, VERDICTS
 
 KEPT = Reason.KEPT.value
 MIN_RETENTION = 0.1
@@ -123,16 +123,7 @@ def retention(build: Build, pair: Pair) -> Finding:
 
 def retention_of_languages(build: Build, pair: Pair) -> Finding:
     """Of each language of a source, the share of documents that the filters keep, against that of the whole source."""
-    by_language: dict[str, Counter[str]] = {}
-    measured, judged = counted_signals(build, pair).open(), verdicts(build, pair).open()
-    for mine, theirs in zip(measured.shards, judged.shards, strict=True):
-        lang = pa.Table.from_batches(dataset.read_shard(mine, columns=["lang"]), pa.schema([SIGNALS.field("lang")]))
-        verdict = pa.Table.from_batches(
-            dataset.read_shard(theirs, columns=["verdict"]), pa.schema([VERDICTS.field("verdict")])
-        )
-        rows = lang.append_column("verdict", verdict["verdict"]).group_by(["lang", "verdict"])
-        for row in rows.aggregate([([], "count_all")]).to_pylist():
-            by_language.setdefault(row["lang"], Counter())[row["verdict"]] += row["count_all"]
+    by_language = verdicts_by_language(build, pair)
     whole = sum(by_language.values(), Counter[str]())
     share = whole[KEPT] / whole.total() if whole else 1.0
     by_language.pop(corpus_shard.UNDETERMINED, None)  # what is too short to have a language goes for that

@@ -1,5 +1,6 @@
 """Scrubbed documents of one source: what dedup kept, decontaminated, then with personal data replaced."""
 
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -44,6 +45,14 @@ def scrubbed_docs(build: Build, pairs: list[Pair], pair: Pair) -> Output:
         return build.engine.map_batches(texts.select("k", "text"), task, Dest(folder, SCRUBBED), sides=(kept,))
 
     return Output(build.layout, ident, SCRUBBED, make, str(pair))
+
+
+def contaminated_by_set(scrubbed: Dataset) -> dict[str, int]:
+    """Eval set -> documents of one source that repeat an item of it, by name."""
+    counts: Counter[str] = Counter()
+    for batch in dataset.read(scrubbed, columns=("eval_set",)):
+        counts.update(batch.column("eval_set").drop_null().to_pylist())
+    return dict(sorted(counts.items()))
 
 
 def pii_counts(scrubbed: Dataset) -> tuple[dict[str, int], dict[str, float]]:
