@@ -55,7 +55,10 @@ def _remote(url: str, sources: Sources) -> list[str]:
 def _local(argument: str, note: Note) -> Iterator[str]:
     path = Path(argument)
     if path.is_dir():
-        files = list(_below(path, note))
+        with_dot: list[Path] = []
+        files = list(_below(path, note, with_dot))
+        if with_dot:
+            note(with_dot[0], f"left out, as are all names with a dot before them; there are {len(with_dot)} here")
         _tell_of_links(path, files, note)
         yield from map(str, files)
     elif path.is_file():
@@ -79,8 +82,12 @@ def _tell_of_links(folder: Path, files: list[Path], note: Note) -> None:
         note(file, f"taken, a link to {to}, which is not below {folder}; there are {len(led_out)} such links")
 
 
-def _below(folder: Path, note: Note, *, hidden: bool = False, depth: int = _ANY_DEPTH) -> Iterator[Path]:
-    """The files at most `depth` folders down, in the order of their names; hidden ones and folders only on demand."""
+def _below(
+    folder: Path, note: Note, with_dot: list[Path], *, hidden: bool = False, depth: int = _ANY_DEPTH
+) -> Iterator[Path]:
+    """The files at most `depth` folders down, in the order of their names; hidden ones and folders only on demand, else
+    they are listed in `with_dot`.
+    """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -88,12 +95,13 @@ def _below(folder: Path, note: Note, *, hidden: bool = False, depth: int = _ANY_
     for entry in entries:
         path = folder / entry.name
         if entry.name.startswith(".") and not hidden:
+            with_dot.append(path)
             continue
         if not entry.is_dir(follow_symlinks=False):
             if _is_file(path, note):
                 yield path
         elif depth > 1:
-            yield from _below(path, note, hidden=hidden, depth=depth - 1)
+            yield from _below(path, note, with_dot, hidden=hidden, depth=depth - 1)
 
 
 def _matching(pattern: str, note: Note) -> Iterator[Path]:
@@ -112,7 +120,7 @@ def _matching(pattern: str, note: Note) -> Iterator[Path]:
             note(path, words)
 
     # Not glob.glob, whose ** follows links to folders, and so goes round in a loop of them.
-    below = _below(base, note_matching, hidden=hidden, depth=depth)
+    below = _below(base, note_matching, [], hidden=hidden, depth=depth)
     files = [path for path in below if _fits(path.relative_to(base).parts, rest)]
     _tell_of_links(base, files, note)
     yield from files
