@@ -74,6 +74,13 @@ def test_every_link_of_the_pages_leads_somewhere(page):
         assert not anchor or anchor in anchors(there), target
 
 
+def test_the_pictures_are_small_and_all_are_shown():
+    pictures = list((ROOT / "docs" / "pictures").iterdir())
+    assert sum(picture.stat().st_size for picture in pictures) < 600_000
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert all(f"](docs/pictures/{picture.name})" in text for picture in pictures)
+
+
 def test_every_page_is_reached_from_the_first():
     text = (ROOT / "README.md").read_text("utf-8")
     for page in (ROOT / "docs").glob("*.md"):

@@ -24,7 +24,8 @@ class Graph:
         return self
 
     def expand(self) -> None:
-        """Open all groups, by the UI's shortcut."""
+        """Open all groups, by the UI's shortcut, once they are drawn beside the list of them."""
+        self.person.wait("groups", lambda: len(self.person.seen("//*[normalize-space(text())='ingest']")) > 1)
         self.person.press(Keys.ALT, "e")
 
     def materialize_all(self) -> "MaterializeDialog":
