@@ -20,6 +20,9 @@ from formats.zstd_dictionary import DICTIONARY_FRAME, Unzstd
 CHUNK_BYTES = 1 << 20
 _BZ2_READ_BYTES = 1 << 16
 _TODO = "fetch the file again, or correct its checksum and files in the ledger"
+_WIDE = "too much memory for decoding"
+"""What zstd says of a window of more than 128 MiB, which whoever packs a file has to ask for."""
+_TODO_WIDE = "pack it anew with a window of at most 128 MiB, as zstd does without --long or with --long=27"
 _ZSTD_SKIPPABLE = tuple(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
 _NOT_READ = {
     "xz": b"\xfd7zXZ\x00", "old lz4": b"\x02\x21\x4c\x18", "compress": b"\x1f\x9d", "7z": b"7z\xbc\xaf\x27\x1c"
@@ -131,7 +134,8 @@ class Decompressed:
 
     def _broken(self, error: Exception) -> CorruptDataError:
         found = f"broken at compressed byte {self.compressed_position} (byte {self.position} decompressed): {error}"
-        return CorruptDataError(self.name, f"{self.codec} stream", "whole", found, _TODO)
+        todo = _TODO_WIDE if _WIDE in str(error) else _TODO
+        return CorruptDataError(self.name, f"{self.codec} stream", "whole", found, todo)
 
     def _check_budget(self) -> None:
         budget = self._budget

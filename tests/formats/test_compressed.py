@@ -240,3 +240,18 @@ def test_a_line_over_many_chunks_is_one_line():
     data = b"a\n" + long + b"\nb\n" + long
     assert list(opened(data).lines(len(long))) == [b"a", long, b"b", long]
     assert list(opened(data).lines(len(long) - 1)) == [b"a", None, b"b", None]
+
+
+@pytest.mark.parametrize(("window_log", "is_read"), [(27, True), (28, False)])
+def test_a_window_that_takes_too_much_memory_is_refused_and_says_how_to_pack_it(tmp_path, window_log, is_read):
+    out = io.BytesIO()
+    made_with = zstandard.ZstdCompressionParameters(window_log=window_log, enable_ldm=True)
+    with zstandard.ZstdCompressor(compression_params=made_with).stream_writer(out, closefd=False) as writer:
+        writer.write(b"a tale\n")
+    (tmp_path / "f.zst").write_bytes(out.getvalue())
+    with open_file(tmp_path / "f.zst") as stream:
+        if is_read:
+            assert stream.read() == b"a tale\n"
+        else:
+            with pytest.raises(CorruptDataError, match="pack it anew with a window of at most 128 MiB"):
+                stream.read()
