@@ -79,8 +79,10 @@ class SourceChange:
 
 def with_changes(version: Version, settings: Sequence[str]) -> tuple[CorpusConfig, Changes]:
     """The version's config under `[LANGUAGE.][PROFILE.]RULE=VALUE` settings, and what they change. Raises ConfigError
-    for a rule, profile, language or value that is none, and for a rule whose filter is not configured.
+    for a rule, profile, language or value that is none, for a rule whose filter is not configured, and for one limit
+    that is set twice.
     """
+    given: set[tuple[str | None, str, str]] = set()
     changes: dict[str, dict[str, list[str] | None]] = {}
     document = version.config.as_json()
     for words in settings:
@@ -91,6 +93,11 @@ def with_changes(version: Version, settings: Sequence[str]) -> tuple[CorpusConfi
         if one.language:
             limits = document["languages"].setdefault(one.language, {})
         for profile in one.profiles:
+            if (limit := (one.language, profile, one.rule.reason)) in given:
+                raise ConfigError(
+                    f"--set {words}: this limit is set before, too; set it once, or try one after the other"
+                )
+            given.add(limit)
             limits.setdefault(profile, {})[one.rule.reason] = one.limit
             of_rule = changes.setdefault(profile, {})
             before = of_rule.get(one.rule.reason, [])

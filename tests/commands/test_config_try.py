@@ -139,6 +139,22 @@ def test_a_setting_that_is_none_is_refused_by_name(tmp_path, capsys, setting, sa
         tried(capsys, tiny.unbuilt(tmp_path), setting)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("too_few_words=5", "too_few_words=50"),
+        ("prose.too_few_words=5", "too_few_words=5"),
+        ("en.too_few_words=5", "en.prose.too_few_words=6"),
+    ],
+)
+def test_a_limit_that_is_set_twice_is_refused(tmp_path, words):
+    layout = tiny.copy(tmp_path / "root")
+    with pytest.raises(ConfigError, match=f"--set {words[1]}: this limit is set before, too"):
+        try_thresholds.with_changes(load_version(layout, tiny.V1), words)
+    both = ("prose.too_few_words=5", "en.prose.too_few_words=6", "code.too_few_words=5")
+    try_thresholds.with_changes(load_version(layout, tiny.V1), both)
+
+
 def test_a_rule_whose_filter_is_not_configured_is_refused(tmp_path, capsys):
     layout = tiny.unbuilt(tmp_path)
     tiny.write_config(layout, filters=["length"])

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpus_assets.commands import dedup, trace, verify, verify_store
 from corpus_assets.commands import pull as pull_command
 from corpus_assets.commands import push as push_command
-from corpus_assets.commands import verify, verify_store
 from corpus_assets.plans import named_snapshot, yanking
 from corpus_assets.plans.datasheet import write_datasheet
 from corpus_assets.plans.pull import pull
@@ -94,6 +94,26 @@ def test_a_version_that_was_pushed_is_pulled_into_an_empty_folder_byte_for_byte(
     again = pull(store, there, NAME)
     assert (again.fetched, again.taken_over) == (0, ())
     capsys.readouterr()
+
+
+def test_after_a_pull_all_is_verified_and_traced_and_what_wants_more_says_so(tmp_path, store, layout, capsys):
+    push(store, layout, NAME)
+    there = Layout(tmp_path / "other machine")
+    pull(store, there, NAME)
+    assert not (there.corpus / "raw").exists()
+    assert command_line.run(verify, there.root, "verify", NAME) == 0
+    assert command_line.run(verify, there.root, "verify", NAME, "--deep") == 1
+    assert f"{there.root}/evals/quiz.jsonl: eval set quiz is missing; put it there" in capsys.readouterr().out
+    documents = [row for batch in evidence.read(there.evidence(KEY), "documents") for row in batch.to_pylist()]
+    dropped = next(row for row in documents if row["verdict"] != "kept")
+    capsys.readouterr()
+    assert command_line.run(trace, there.root, "trace", dropped["id"]) == 0
+    said = capsys.readouterr().out
+    assert f"dropped: {dropped['verdict']}" in said
+    assert "ledger row" in said
+    assert f"the raw set of {dropped['id'].partition(':')[0]} is no longer below {there.root}" in said
+    with pytest.raises(ConfigError, match=r"the raw set of .* is gone; build the version again"):
+        command_line.run(dedup, there.root, "dedup", "sample", NAME, "--out", str(tmp_path / "page.html"))
 
 
 def test_the_lock_is_put_first_the_manifest_last_and_both_under_a_condition(server, store, layout):
