@@ -73,16 +73,21 @@ def run_evaluate(args: argparse.Namespace) -> int:
     also = labelled_pages.read(args.also) if args.also else []
     model = fitting(block_model.read(args.model)) if args.model else None
     leaves = args.leaves or block_training.LEAVES
-    scores = block_evaluation.evaluate(pages, also, leaves=leaves, model=model)
+    names = [page.name for page in pages]
+    models = dict.fromkeys(names, model) if model else block_evaluation.out_of_fold(pages, also, leaves)
+    scores, bands = block_evaluation.evaluate(pages, models), block_evaluation.bands(pages, models)
     if args.json:
-        print(json.dumps([score.as_json() for score in scores], indent=2))
+        found = {"scores": [one.as_json() for one in scores], "by_expected_error": [one.as_json() for one in bands]}
+        print(json.dumps(found, indent=2))
         return 0
     how = "as the model is" if model else f"out of fold, {block_evaluation.FOLDS} folds by group"
     print(f"{plural(len(pages), 'page')}; blocks {how}")
-    print(f"{'':36}{'F1':>8}{'precision':>11}{'recall':>8}{'MB HTML/CPU s':>15}")
+    print(f"{'':36}{'F1':>8}{'95 % of draws':>17}{'precision':>11}{'recall':>8}{'MB HTML/CPU s':>15}")
     for one in scores:
-        print(
-            f"{one.name:36}{one.f1:8.4f}{one.precision:11.4f}{one.recall:8.4f}{one.megabytes_per_second:15.1f}",
-            flush=True,
-        )
+        draws = f"{one.f1_low:.4f}-{one.f1_high:.4f}"
+        sides = f"{one.precision:11.4f}{one.recall:8.4f}"
+        print(f"{one.name:36}{one.f1:8.4f}{draws:>17}{sides}{one.megabytes_per_second:15.1f}", flush=True)
+    print(f"\n{'expected error of blocks':36}{'pages':>8}{'expected':>11}{'measured':>11}")
+    for band in bands:
+        print(f"{f'from {band.from_permille / 1000:g}':36}{band.pages:8}{band.expected:11.4f}{band.measured:11.4f}")
     return 0

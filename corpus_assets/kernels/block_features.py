@@ -1,5 +1,6 @@
 """What is known of each block of a page when it is judged: whole numbers, so that a verdict never depends on floating
-point. Definitions: block_features.md.
+point. Nothing is the same for all blocks of a page, nor nearly so: by such columns trees learn the pages that they were
+shown, and not what is to be seen on others. Definitions: block_features.md.
 
 Cost: linear in the page, beside a walk from each block to its fifth ancestor; some 1.3 KB a block.
 """
@@ -48,15 +49,14 @@ NAMES = (
     *(f"group_{i}" for i in range(NUM_GROUPS)),
     "hidden",
     *(f"own_group_{i}" for i in range(NUM_GROUPS)),
-    "before_permille", "index_permille", "page_bytes", "page_blocks", "depth",
+    "before_permille", "index_permille", "depth",
     *(f"{place}_{what}" for place in _NEAR for what in ("bytes", "link_permille", "kinship")),
     "good_within_3", "link_permille_within_3", "good_within_8", "link_permille_within_8",
     "blocks_since_good", "blocks_to_good", "copies",
-    "container_bytes", "container_link_permille", "container_good_permille",
-    "outer_bytes", "outer_link_permille", "outer_good_permille",
-    "in_top", "in_parent_of_top", "place_in_top", "top_good_permille", "top_link_permille", "depth_below_top",
+    "container_link_permille", "container_good_permille", "outer_link_permille", "outer_good_permille",
+    "in_top", "in_parent_of_top", "place_in_top", "depth_below_top",
     "right_in_top", "article_good_permille", "body_good_permille",
-    "blocks_since_h1", "page_h1", "path_blocks", "path_permille", "path_mean_bytes", "page_good_permille", "images",
+    "blocks_since_h1", "path_blocks", "path_permille", "path_mean_bytes", "images",
     "bytes_since_good", "bytes_to_good", "blocks_since_heading", "good_before_permille", "siblings",
 )  # fmt: skip
 """The columns, in order."""
@@ -64,7 +64,7 @@ NUM_FEATURES = len(NAMES)
 FAR = 60
 """As many blocks or more."""
 _FAR_BYTES = 5_000
-_H1, _ARTICLE, _MAIN = TAGS["h1"], TAGS["article"], TAGS["main"]
+_ARTICLE, _MAIN = TAGS["article"], TAGS["main"]
 _IN_H1 = 1 << CONTEXTS.index("h1")
 _U64 = np.uint64
 
@@ -132,11 +132,10 @@ def _top(elements, scores, bytes_until, link_until):  # type: ignore[no-untyped-
 
 @njit(nogil=True, cache=True)
 def _describe(element, bytes_until, good_until, link_until, row, f):  # type: ignore[no-untyped-def]
-    """Bytes, share in links and share of the page's good text of an element, into three columns from f on."""
+    """An element's share in links and its share of the page's good text, into two columns from f on."""
     first, end = element[FIRST_BLOCK], element[END_BLOCK]
-    size = bytes_until[end] - bytes_until[first]
-    row[f], row[f + 1] = size, per_mille(link_until[end] - link_until[first], size)
-    row[f + 2] = per_mille(good_until[end] - good_until[first], good_until[-1])
+    row[f] = per_mille(link_until[end] - link_until[first], bytes_until[end] - bytes_until[first])
+    row[f + 1] = per_mille(good_until[end] - good_until[first], good_until[-1])
 
 
 @njit(nogil=True, cache=True)
@@ -163,12 +162,10 @@ def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values,
 
     paths, children = np.zeros(num_elements, np.uint64), np.zeros(num_elements, np.int32)
     article, body = np.zeros(num_elements, np.int32), np.zeros(num_elements, np.int32)
-    num_h1 = 0
     for e in range(1, num_elements):
         element = elements[e]
         parent, tag = element[PARENT], element[TAG]
         children[parent] += 1
-        num_h1 += tag == _H1
         paths[e] = paths[parent] * _U64(1_000_003) + _U64(tag) + _U64(element[FLAGS] & 0xFFFF) * _U64(7_919)
         share = per_mille(good_until[element[END_BLOCK]] - good_until[element[FIRST_BLOCK]], page_good)
         article[e] = share if tag in (_ARTICLE, _MAIN) else article[parent]
@@ -191,8 +188,6 @@ def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values,
     top = _top(elements, _scores(blocks, elements, out, is_leaf), bytes_until, link_until)
     top_first, top_end = elements[top, FIRST_BLOCK], elements[top, END_BLOCK]
     above_top = elements[max(0, elements[top, PARENT])]
-    of_top = np.zeros(3, np.int32)
-    _describe(elements[top], bytes_until, good_until, link_until, of_top, 0)
 
     last_good = last_h1 = last_heading = -1
     for b in range(n):
@@ -208,9 +203,8 @@ def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values,
         f += NUM_GROUPS + 1
         _bits(element[FLAGS] | elements[parent, FLAGS], NUM_GROUPS, row, f)
         f += NUM_GROUPS
-        row[f], row[f + 1] = per_mille(bytes_until[b], page_bytes), b * 1000 // n
-        row[f + 2], row[f + 3], row[f + 4] = page_bytes, n, element[DEPTH]
-        f += 5
+        row[f], row[f + 1], row[f + 2] = per_mille(bytes_until[b], page_bytes), b * 1000 // n, element[DEPTH]
+        f += 3
         for near in range(6):
             other = b - 1 - near if near < 3 else b + near - 2
             row[f] = row[f + 1] = row[f + 2] = -1
@@ -234,8 +228,8 @@ def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values,
         container = parent if is_leaf[element[TAG]] else e
         outer = max(0, elements[container, PARENT])
         _describe(elements[container], bytes_until, good_until, link_until, row, f)
-        _describe(elements[outer], bytes_until, good_until, link_until, row, f + 3)
-        f += 6
+        _describe(elements[outer], bytes_until, good_until, link_until, row, f + 2)
+        f += 4
         row[f], row[f + 1] = top_first <= b < top_end, above_top[FIRST_BLOCK] <= b < above_top[END_BLOCK]
         if b < top_first:
             row[f + 2] = (b - top_first) * 50
@@ -243,22 +237,22 @@ def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values,
             row[f + 2] = (b - top_first) * 1000 // (top_end - top_first)
         else:
             row[f + 2] = 1000 + (b - top_end + 1) * 50
-        row[f + 3], row[f + 4], row[f + 5] = of_top[2], of_top[1], element[DEPTH] - elements[top, DEPTH]
-        row[f + 6], row[f + 7], row[f + 8] = container == top, article[e], body[e]
-        f += 9
+        row[f + 3], row[f + 4] = element[DEPTH] - elements[top, DEPTH], container == top
+        row[f + 5], row[f + 6] = article[e], body[e]
+        f += 7
         if block[IN] & _IN_H1:
             last_h1 = b
         if block[IN] & HEADINGS:
             last_heading = b
         slot = path_slot[b]
-        row[f], row[f + 1] = min(FAR, b - last_h1) if last_h1 >= 0 else -1, num_h1
-        row[f + 2], row[f + 3] = path_blocks[slot], per_mille(path_bytes[slot], page_bytes)
-        row[f + 4], row[f + 5] = path_bytes[slot] // path_blocks[slot], per_mille(page_good, page_bytes)
-        row[f + 6] = element[IMAGES] + elements[container, IMAGES]
-        row[f + 7] = bytes_until[b] - bytes_until[last_good + 1] if last_good >= 0 else _FAR_BYTES
-        row[f + 8] = bytes_until[following] - bytes_until[b + 1] if following < n else _FAR_BYTES
-        row[f + 9] = min(FAR, b - last_heading) if last_heading >= 0 else FAR
-        row[f + 10], row[f + 11] = per_mille(good_until[b], page_good), children[parent] if e > 0 else 0
+        row[f] = min(FAR, b - last_h1) if last_h1 >= 0 else -1
+        row[f + 1], row[f + 2] = path_blocks[slot], per_mille(path_bytes[slot], page_bytes)
+        row[f + 3] = path_bytes[slot] // path_blocks[slot]
+        row[f + 4] = element[IMAGES] + elements[container, IMAGES]
+        row[f + 5] = bytes_until[b] - bytes_until[last_good + 1] if last_good >= 0 else _FAR_BYTES
+        row[f + 6] = bytes_until[following] - bytes_until[b + 1] if following < n else _FAR_BYTES
+        row[f + 7] = min(FAR, b - last_heading) if last_heading >= 0 else FAR
+        row[f + 8], row[f + 9] = per_mille(good_until[b], page_good), children[parent] if e > 0 else 0
         if own_good > 0:
             last_good = b
 

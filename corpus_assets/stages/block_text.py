@@ -23,8 +23,8 @@ from formats.block_model import BlockModel
 from formats.errors import ConfigError
 from formats.reject_reasons import RejectReason
 
-CODE_VERSION = "1"
-FEATURES_VERSION = "1"
+CODE_VERSION = "2"
+FEATURES_VERSION = "2"
 """Of blocks and features: a model that was trained on others is refused."""
 LIBRARIES = ("resiliparse",)
 _IN_PRE = 1 << CONTEXTS.index("pre")

@@ -45,9 +45,13 @@ def test_training_twice_gives_the_same_file_and_the_setting_to_write(tmp_path, p
 
 def test_evaluation_prints_ours_beside_resiliparse(tmp_path, pages, capsys):
     assert run(tmp_path, "evaluate", pages, "--leaves", 2, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    said = json.loads(capsys.readouterr().out)
+    found, bands = said["scores"], said["by_expected_error"]
     assert [one["name"] for one in found[:3]] == ["blocks", "blocks, second opinion where unsure", "resiliparse"]
     assert all(0 <= one[side] <= 1 for one in found for side in ("f1", "precision", "recall"))
+    assert all(one["f1_low"] <= one["f1"] <= one["f1_high"] for one in found)
+    assert sum(band["pages"] for band in bands) == 12
+    assert all(0 <= band[side] <= 1 for band in bands for side in ("expected", "measured"))
     assert all(one["megabytes_per_second"] > 0 for one in found)
 
 
@@ -57,8 +61,10 @@ def test_a_model_is_judged_as_it_is(tmp_path, pages, capsys):
     assert run(tmp_path, "evaluate", pages, "--model", tmp_path / "m.json") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "12 pages; blocks as the model is"
-    assert lines[1].split() == ["F1", "precision", "recall", "MB", "HTML/CPU", "s"]
+    assert lines[1].split() == ["F1", "95", "%", "of", "draws", "precision", "recall", "MB", "HTML/CPU", "s"]
     assert float(lines[2].split()[1]) > 0.8
+    head = next(i for i, line in enumerate(lines) if line.startswith("expected error"))
+    assert sum(int(line.split()[2]) for line in lines[head + 1 :]) == 12
 
 
 def test_wrong_input_is_refused_by_name(tmp_path, pages):

@@ -319,11 +319,11 @@ KINDS: tuple[tuple[Callable[[Writer], None], int], ...] = (
 )  # fmt: skip
 
 
-def written_page(number: int) -> LabelledPage:
-    """Page `number`, always the same."""
+def written_page(number: int, kind: Callable[[Writer], None] | None = None) -> LabelledPage:
+    """Page `number`, always the same: of a kind that is drawn, or of this one."""
     page = Writer(random.Random(number))
     kinds, weights = zip(*KINDS, strict=True)
-    kind = page.draw.choices(kinds, weights)[0]
+    drawn = page.draw.choices(kinds, weights)[0]
     page.put("<!doctype html><html><head><title>x</title><style>p {}</style></head><body>")
     page.put(f"<div{page.name(('page', 'wrapper', 'site', 'container'))}>")
     for part, often in ((menu, 0.9), (menu, 0.4), (advert, 0.2), (teasers, 0.15)):
@@ -334,7 +334,7 @@ def written_page(number: int) -> LabelledPage:
         side_column(page)
     tag = page.draw.choice(("article", "main", "div", "div", "section"))
     page.put(f"<{tag}{page.name(GOOD_NAMES)}>")
-    kind(page)
+    (kind or drawn)(page)
     page.put(f"</{tag}>")
     if not first and page.chance(0.7):
         side_column(page)

@@ -92,8 +92,7 @@ class Page:
         page_bytes, page_good = sum(text["bytes"] for text in self.texts), sum(self.good)
         out["hidden"] = int(flags & HIDDEN != 0)
         out["before_permille"] = per_mille(self.sums(range(i))[0], page_bytes)
-        out["index_permille"], out["page_bytes"], out["page_blocks"] = i * 1000 // n, page_bytes, n
-        out["depth"] = own[e.DEPTH]
+        out["index_permille"], out["depth"] = i * 1000 // n, own[e.DEPTH]
         for place in (-3, -2, -1, 1, 2, 3):
             name = f"before_{-place}" if place < 0 else f"after_{place}"
             values = (-1, -1, -1)
@@ -118,9 +117,7 @@ class Page:
         container = self.container(element)
         outer = self.elements[container][e.PARENT]
         for name, one in (("container", container), ("outer", outer)):
-            values = self.sums(self.within(one))
-            for what, value in zip(("bytes", "link_permille", "good_permille"), values, strict=True):
-                out[f"{name}_{what}"] = value
+            _, out[f"{name}_link_permille"], out[f"{name}_good_permille"] = self.sums(self.within(one))
         within = self.within(top)
         out["in_top"] = int(i in within)
         out["in_parent_of_top"] = int(i in self.within(self.elements[top][e.PARENT]))
@@ -128,19 +125,17 @@ class Page:
             out["place_in_top"] = (i - within.start) * 1000 // len(within)
         else:
             out["place_in_top"] = (i - within.start) * 50 if i < within.start else 1000 + (i - within.stop + 1) * 50
-        _, out["top_link_permille"], out["top_good_permille"] = self.sums(within)
         out["depth_below_top"], out["right_in_top"] = own[e.DEPTH] - self.elements[top][e.DEPTH], int(container == top)
         out["article_good_permille"] = self.share(element, lambda one: self.tag(one) in ("article", "main"))
         out["body_good_permille"] = self.share(element, lambda one: bool(self.elements[one][e.FLAGS] & 0b111))
         contexts = [{name for bit, name in enumerate(CONTEXTS) if one[b.IN] >> bit & 1} for one in self.blocks]
         out["blocks_since_h1"] = self.last(i, lambda j: "h1" in contexts[j], 60, -1)
         out["blocks_since_heading"] = self.last(i, lambda j: contexts[j] & {"h1", "h2", "h3", "h4"}, 60, 60)
-        out["page_h1"] = sum(self.tag(one) == "h1" for one in range(len(self.elements)))
         path = self.path(element)
         alike = [text for text, one in zip(self.texts, self.blocks, strict=True) if self.path(one[b.ELEMENT]) == path]
         size = sum(text["bytes"] * (1000 - text["link_permille"]) // 1000 for text in alike)
         out["path_blocks"], out["path_mean_bytes"] = len(alike), size // len(alike)
-        out["path_permille"], out["page_good_permille"] = per_mille(size, page_bytes), per_mille(page_good, page_bytes)
+        out["path_permille"] = per_mille(size, page_bytes)
         out["images"] = own[e.IMAGES] + self.elements[container][e.IMAGES]
         out["good_before_permille"] = per_mille(sum(self.good[:i]), page_good)
         children = [one for one in range(1, len(self.elements)) if self.elements[one][e.PARENT] == parent]
