@@ -223,7 +223,7 @@ def write(folder: Path, name: str, batches: Iterable[pa.RecordBatch]) -> Shard:
     Raises SchemaMismatchError for other columns than TABLES[name].
     """
     path = folder / f"{name}.parquet"
-    return dataset.write_shard(0, path, batches, TABLES[name], row_group_bytes=dataset.DEFAULT_ROW_GROUP_BYTES)
+    return dataset.write_lasting_shard(0, path, batches, TABLES[name], row_group_bytes=dataset.DEFAULT_ROW_GROUP_BYTES)
 
 
 def json_bytes(value: Any) -> bytes:

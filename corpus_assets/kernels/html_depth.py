@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from corpus_assets.kernels.search import first_at_least
+
 _VOID = "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr"
 _END_TAG_OPTIONAL = "body caption colgroup dd dt head html li optgroup option p rp rt tbody td tfoot th thead tr"
 _RAW_TEXT = "iframe noembed noframes script style textarea title xmp"
@@ -38,7 +40,7 @@ def _is_letter(byte):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _is_in(name, names):  # type: ignore[no-untyped-def]
-    at = np.searchsorted(names, name)
+    at = first_at_least(names, name)
     return at < names.size and names[at] == name
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numba import njit
 
 from corpus_assets.kernels.arrow import string_buffers
+from corpus_assets.kernels.search import first_at_least
 from corpus_assets.kernels.unicode_tables import tables
 from corpus_assets.kernels.words import GOLDEN, mix64, word_hashes, word_spans
 from formats.errors import ConfigError, CorruptDataError
@@ -189,13 +190,7 @@ def make_index(
 def _lookup(key, text_words, j, width, ngram, index):  # type: ignore[no-untyped-def]
     """The lowest entry with the sequence text_words[j:j + width], or -1."""
     words, ends, keys, at, entry = index
-    low, high = 0, keys.size
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
+    low = first_at_least(keys, key)
     while low < keys.size and keys[low] == key:
         e = entry[low]
         if min(ngram, ends[e + 1] - ends[e]) == width and _same_words(words, at[low], text_words, j, width):

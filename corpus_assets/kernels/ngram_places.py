@@ -11,6 +11,7 @@ import pyarrow as pa
 from numba import njit
 
 from corpus_assets.kernels.arrow import string_buffers
+from corpus_assets.kernels.search import first_at_least
 from corpus_assets.kernels.unicode_tables import LETTER, NUMBER, SINGLE, tables
 from corpus_assets.kernels.words import FNV_OFFSET, FNV_PRIME, GOLDEN, decode, mix64
 from formats.errors import ConfigError
@@ -48,14 +49,8 @@ def _is_wanted(key, rate, keys, bits, shift):  # type: ignore[no-untyped-def]
     place = mix64(key) >> _U64(shift)
     if not bits[place >> _U64(6)] >> (place & _U64(63)) & _U64(1):
         return False
-    low, high = 0, keys.size
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low < keys.size and keys[low] == key
+    at = first_at_least(keys, key)
+    return at < keys.size and keys[at] == key
 
 
 @njit(nogil=True, cache=True)

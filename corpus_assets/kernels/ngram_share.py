@@ -13,6 +13,7 @@ from numba import njit
 
 from corpus_assets.kernels.arrow import string_buffers
 from corpus_assets.kernels.ngram_match import EvalIndex
+from corpus_assets.kernels.search import first_at_least
 from corpus_assets.kernels.unicode_tables import tables
 from corpus_assets.kernels.words import ngram_hashes, word_hashes, word_spans
 
@@ -87,7 +88,7 @@ def _shares(data, offsets, kind, lower, width, keys, starts, entry, sizes, bits,
             place = key >> _U64(shift)
             if not bits[place >> _U64(6)] >> (place & _U64(63)) & _U64(1):
                 continue
-            i = np.searchsorted(keys, key)
+            i = first_at_least(keys, key)
             if i == keys.size or keys[i] != key or seen[i] == d:
                 continue
             seen[i] = d
@@ -142,10 +143,10 @@ def _spans(data, offsets, of, kind, lower, width, keys, starts, entry, out):  # 
         n = word_spans(data, start, end, kind, lower, words, begins, ends)
         first, last = -1, -1
         for j in range(ngram_hashes(words, n, width, hashes)):
-            i = np.searchsorted(keys, hashes[j])
+            i = first_at_least(keys, hashes[j])
             if i == keys.size or keys[i] != hashes[j]:
                 continue
-            at = starts[i] + np.searchsorted(entry[starts[i] : starts[i + 1]], of[d])
+            at = starts[i] + first_at_least(entry[starts[i] : starts[i + 1]], of[d])
             if at < starts[i + 1] and entry[at] == of[d]:
                 first = j if first < 0 else first
                 last = j

@@ -16,8 +16,8 @@ from corpus_assets.kernels.arrow import string_buffers
 class Needs(IntFlag):
     """What a text has."""
 
-    SCHEME = 1
-    """`://`"""
+    LOGIN = 1
+    """`://`, and an `@` at most LOGIN_BYTES behind it."""
     EMAIL = 2
     """A name's byte, `@`, labels, a dot and another label's byte."""
     IPV6 = 4
@@ -60,7 +60,9 @@ SECRET_ENDINGS = (
 )
 """The last three characters of every name in stages/pii_patterns.py."""
 MIN_DIGITS, MAX_GAP_BYTES, RANDOM_BYTES = 7, 9, 32
-_SCHEME, _EMAIL, _IPV6, _IPV4, _DIGITS, _WIDE, _NAMED, _BEGIN, _RANDOM = (int(need) for need in Needs)
+LOGIN_BYTES = 3 + 128 + 1 + 256
+"""From the colon of `://` to the `@` of the longest login that is looked for."""
+_LOGIN, _EMAIL, _IPV6, _IPV4, _DIGITS, _WIDE, _NAMED, _BEGIN, _RANDOM = (int(need) for need in Needs)
 _STOP, _DIGIT, _HEX, _GAP, _NAME, _LABEL, _BASE64 = 1, 2, 4, 8, 16, 32, 64
 
 
@@ -171,7 +173,7 @@ def _digit_chain(data, i, end, classes):  # type: ignore[no-untyped-def]
 def _find(data, offsets, classes, endings, out):  # type: ignore[no-untyped-def]
     for d in range(out.size):
         start, end, flags = offsets[d], offsets[d + 1], 0
-        i = start
+        i, scheme = start, -1 - LOGIN_BYTES
         while i < end:
             if not classes[data[i]] & _STOP:
                 i += 1
@@ -189,8 +191,10 @@ def _find(data, offsets, classes, endings, out):  # type: ignore[no-untyped-def]
                 if byte == 0x3A and _is_ipv6(data, i, start, end, classes):
                     flags |= _IPV6
                 if byte == 0x3A and _at(data, i + 1, 0, end) == 0x2F and _at(data, i + 2, 0, end) == 0x2F:
-                    flags |= _SCHEME
+                    scheme = i
             elif byte == 0x40:
+                if i - scheme <= LOGIN_BYTES:
+                    flags |= _LOGIN
                 if not flags & _EMAIL and _is_email(data, i, start, end, classes):
                     flags |= _EMAIL
             elif byte == 0x2D:

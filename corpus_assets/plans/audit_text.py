@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from corpus_assets.kernels.bands import band_keys
 from corpus_assets.kernels.minhash import signatures
 from corpus_assets.kernels.ngram_match import EvalIndex
-from corpus_assets.kernels.ngram_share import share_index
+from corpus_assets.kernels.ngram_share import WIDTH, share_index
 from corpus_assets.kernels.shingles import is_edge, jaccard, shingle_sets
 from corpus_assets.plans.audit import Finding
 from corpus_assets.plans.eval_index import build_index
@@ -68,13 +68,13 @@ def no_contamination(layout: Layout, key: VersionKey) -> Finding:
     return protected_items(layout.version(key), index)
 
 
-def protected_items(folder: Path, index: EvalIndex) -> Finding:
+def protected_items(folder: Path, index: EvalIndex, *, tell_near: bool = True) -> Finding:
     """Matches every row of the shards in `folder` against the index. Rows without a protected sequence that hold much
-    of an item are told, and do not fail: what was edited may have made another text of it.
+    of an item are told, with `tell_near`, and do not fail: what was edited may have made another text of it.
     """
     checked, num_hits, first = 0, 0, ""
     near: list[str] = []
-    num_near, short = 0, share_index(index)
+    num_near, short = 0, share_index(index) if tell_near else None
     for _, batch in _texts(folder):
         text = batch.column("text")
         item, _, _ = decontaminate.hits(text, index)
@@ -82,6 +82,8 @@ def protected_items(folder: Path, index: EvalIndex) -> Finding:
         num_hits += int((item >= 0).sum())
         if not first and (item >= 0).any():
             first = batch.column("id")[int(np.flatnonzero(item >= 0)[0])].as_py()
+        if short is None:
+            continue
         for row, entry, shared, of in zip(*(one.tolist() for one in near_rows(text, short)), strict=True):
             if item[row] < 0:
                 num_near += 1
@@ -90,8 +92,8 @@ def protected_items(folder: Path, index: EvalIndex) -> Finding:
                     near.append(f"{batch.column('id')[row].as_py()} has {shared} of {of} of {name}")
     words = f"{checked} rows against {_sequences(index)} protected sequences: {num_hits} hits"
     words += f", the first in {first}" if first else ""
-    words += f"; {num_near} without one hold half of an item's {short.width}-grams: {'; '.join(near)}" if near else ""
-    return Finding(num_hits == 0, words, {"rows": checked, "hits": num_hits, "near": num_near})
+    words += f"; {num_near} without one hold half of an item's {WIDTH}-grams: {'; '.join(near)}" if near else ""
+    return Finding(num_hits == 0, words, {"rows": checked, "hits": num_hits, **({"near": num_near} if short else {})})
 
 
 def _sequences(index: EvalIndex) -> int:

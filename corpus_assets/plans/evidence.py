@@ -97,7 +97,8 @@ def outcomes(build: Build, pairs: list[Pair]) -> Output:
         without_text = texts.select(*(name for name in texts.schema.names if name != "text"))
         scrubs = sides["scrubbed_docs"]
         sides["scrubbed_docs"] = scrubs.select(*(name for name in scrubs.schema.names if name != "text"))
-        dest = Dest(folder, schema, name=evidence_files.PART_PATTERN)
+        writer = "formats.dataset:write_lasting_shard"  # they stay as part of the evidence
+        dest = Dest(folder, schema, writer=writer, name=evidence_files.PART_PATTERN)
         return build.engine.map_batches(without_text, task, dest, sides=tuple(sides.values()))
 
     return Output(build.layout, ident, schema, make, str(pairs[0].version))
@@ -218,7 +219,7 @@ def _write_documents(folder: Path, evidence: Evidence) -> list[Shard]:
         _link(dataset.verified(part), folder / Path(part.path).name)
     if not parts:  # without one raw document the table is there, too
         empty, groups = folder / evidence_files.PART_PATTERN.format(id=0), dataset.DEFAULT_ROW_GROUP_BYTES
-        parts = [dataset.write_shard(0, empty, [], evidence.outcomes.schema, row_group_bytes=groups)]
+        parts = [dataset.write_lasting_shard(0, empty, [], evidence.outcomes.schema, row_group_bytes=groups)]
     durable.fsync_folder(folder)
     return parts
 

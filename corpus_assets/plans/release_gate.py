@@ -40,4 +40,4 @@ def _findings(folder: Path, build: Build, pairs: list[Pair], evidence: Evidence)
     licences = {pair.row.source_id: pair.row.license_spdx for pair in pairs}
     yield "rows_match_ledger", audit.licences_of_rows(folder, licences)
     index, _ = build_index(build.layout, pairs[0].config)
-    yield "no_contamination", audit_text.protected_items(folder, index)
+    yield "no_contamination", audit_text.protected_items(folder, index, tell_near=False)

@@ -95,7 +95,7 @@ _WEAK_NAMES = r"\bkey"
 
 PATTERNS = (
     Pattern("private_key", r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", Needs.BEGIN),
-    Pattern("url_password", r"://[^\s/:@\"'<>]{0,128}:[^\s/@\"'<>]{1,256}@", Needs.SCHEME),
+    Pattern("url_password", r"://[^\s/:@\"'<>]{0,128}:[^\s/@\"'<>]{1,256}@", Needs.LOGIN),
     Pattern("token", "|".join(_TOKENS)),
     Pattern("named_secret", rf"(?i)(?:{_SECRET_NAMES}|{_WEAK_NAMES})[0-9]?[\"']?[ \t]{{0,4}}(?:=|:)", Needs.NAMED),
     Pattern("line_secret", r"[=:][ \t]{0,4}[\"']?[A-Za-z0-9+/_-]{32}", Needs.RANDOM),

@@ -43,6 +43,19 @@ def test_a_column_in_nfc_is_given_back_itself():
     assert normalize(batch) is batch
 
 
+def test_a_column_that_only_might_change_is_given_back_itself():
+    batch = column(
+        "plain", "a\u0338b", "\u05d0\u05d1\u05b7"
+    )  # a mark that composes with other letters, one that never does
+    assert nfc(batch) is batch
+
+
+def test_only_rows_with_a_carriage_return_change():
+    batch = column("", "one\ntwo", "", "one\r\ntwo\r", "\r", "three", "\r\r\n")
+    assert normalize(batch).to_pylist() == ["", "one\ntwo", "", "one\ntwo\n", "\n", "three", "\n\n"]
+    assert normalize(batch.slice(3, 3)).to_pylist() == ["one\ntwo\n", "\n", "three"]
+
+
 @settings(deadline=None)
 @given(text_arrays())
 def test_normalized_text_has_no_carriage_return_and_is_stable(batch):

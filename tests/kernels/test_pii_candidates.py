@@ -25,6 +25,7 @@ texts = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=14).ma
 @example("passwd1'   =")
 @example("1\u2011(\u2011" * 8)
 @example("0.0.0.0")
+@example("a://b://" + "u" * 128 + ":" + "p" * 256 + "@")
 def test_a_text_with_a_match_has_what_its_pattern_needs(text):
     data = text.encode()
     needs = Needs(int(candidates(pa.array([text], pa.large_string()))[0]))
@@ -36,7 +37,9 @@ def test_a_text_with_a_match_has_what_its_pattern_needs(text):
 @pytest.mark.parametrize(("text", "needs"), [
     ("", 0), ("Nothing to see here.", 0), ("555 12", 0), ("555-123-4", Needs.DIGITS), ("1.2.3.4", Needs.IPV4),
     ("v1.2.3", 0), ("1..2..3..4", 0), ("at 12:30", 0), ("fe80::1", Needs.IPV6), ("a:b:", Needs.IPV6), ("a: b", 0),
-    ("me@home", 0), ("me@home.org", Needs.EMAIL), ("@home.org", 0), ("https://x", Needs.SCHEME),
+    ("me@home", 0), ("me@home.org", Needs.EMAIL), ("@home.org", 0), ("https://x", 0),
+    ("https://x@", Needs.LOGIN), ("https:/x@", 0), ("@https://x", 0), ("://" + "u" * 385 + "@", Needs.LOGIN),
+    ("://" + "u" * 386 + "@", 0), ("a://b://c@", Needs.LOGIN),
     ("５", Needs.WIDE_DIGIT),
     ("password : x", Needs.NAMED), ("keyword: x", Needs.NAMED), ("colour: x", 0), ("-----BEGIN", Needs.BEGIN),
     ("----BEGIN", 0), ("x='" + "aB3+/_-9" * 4, Needs.RANDOM), ("x:\t " + "a" * 32, Needs.RANDOM), ("x=" + "a" * 31, 0),

@@ -1,5 +1,6 @@
 """Kernels that were compiled before: a process that only loads them pays for none of what compiling takes."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -56,3 +57,25 @@ def test_a_stored_kernel_is_loaded_without_the_compiler_and_another_is_compiled_
 def test_the_text_signals_load_no_mathematics_that_looks_for_scipy():
     text_signals(pa.array(["stored from now on"], pa.large_string()))
     assert lines_of(SIGNALS) == ["[6, 0, 1] False"]
+
+
+ARRAYS_AND_TYPES = {"empty", "full", "zeros", "bool_", "inf"}
+"""What kernels take of numpy beside its number types. Its functions over arrays would come with all of numba's, and
+those ask for scipy.linalg: a tenth of a second of every process that loads the kernel.
+"""
+
+
+def compiled_functions(path: Path) -> list[ast.FunctionDef]:
+    functions = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
+    return [one for one in functions if any("njit" in ast.unparse(decorator) for decorator in one.decorator_list)]
+
+
+@pytest.mark.parametrize("path", sorted(Path(kernels.__file__).parent.glob("*.py")), ids=lambda path: path.stem)
+def test_kernels_take_arrays_and_types_of_numpy_and_no_functions(path):
+    used = {
+        node.attr
+        for function in compiled_functions(path)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "np"
+    }
+    assert not {name for name in used - ARRAYS_AND_TYPES if not name.startswith(("int", "uint", "float"))}
