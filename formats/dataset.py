@@ -116,7 +116,7 @@ def write_lasting_shard(
 def write_plain_shard(
     shard_id: int, path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, row_group_bytes: int
 ) -> Shard:
-    """As `write_shard`, not compressed: for rows of token ids, on which a codec takes more time than sorting and packing
+    """As `write_shard`, not compressed: for rows of token ids, on which zstd takes more time than sorting and packing
     them, and saves half their room.
     """
     groups = cut_row_groups(batches, schema, row_group_bytes)
