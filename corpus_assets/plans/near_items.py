@@ -25,7 +25,7 @@ def near_items(build: Build, pairs: list[Pair], pair: Pair) -> Output | None:
     """NEAR_ITEMS of one source; None where the version protects nothing."""
     if not pair.config.decontaminate.eval_sets:
         return None
-    texts = scrubbed_docs(build, pairs, pair).open().select("k", "verdict", "text")
+    texts = scrubbed_docs(build, pairs, pair).open().select("k", "text")
     index = eval_index(build, pair.version)
     ident = identity(
         "near_items",

@@ -8,11 +8,9 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpus_assets.kernels.ngram_share import ShareIndex, share_index, shares, spans
 from corpus_assets.stages.decontaminate import LIBRARIES, stored_index
-from formats.reasons import Reason
 from formats.stage_tables import NEAR_ITEMS
 
 __all__ = ["CODE_VERSION", "LIBRARIES", "NEAR_PERMILLE", "near_items", "near_rows"]
@@ -38,11 +36,10 @@ def near_rows(text: pa.Array, index: ShareIndex) -> tuple[np.ndarray, np.ndarray
 
 
 def near_items(batch: pa.RecordBatch, *, index_path: str) -> pa.RecordBatch:
-    """`k`, `verdict` and `text` of SCRUBBED -> NEAR_ITEMS of the rows that are kept."""
-    kept = batch.filter(pc.equal(batch["verdict"], pa.scalar(Reason.KEPT.value, pa.large_string())))
+    """`k` and `text` of SCRUBBED -> NEAR_ITEMS. What was dropped has no text."""
     index, entries = stored_shares(index_path), stored_index(index_path).entries
-    rows, entry, shared, of = near_rows(kept["text"], index)
-    near = kept.take(pa.array(rows))
+    rows, entry, shared, of = near_rows(batch["text"], index)
+    near = batch.take(pa.array(rows))
     start, end = spans(near["text"], entry, index)
     columns = [
         near["k"],
