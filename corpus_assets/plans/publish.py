@@ -26,7 +26,7 @@ from formats.dataset import Dataset
 from formats.errors import CorruptDataError, PublishedError
 from formats.layout import Layout
 from formats.reasons import MANIFEST_FILTERS, Reason
-from resources.engines.contract import Dest, Task
+from resources.engines.contract import Dest, First, Task
 
 _STAGES = "corpus_assets.stages"
 
@@ -143,11 +143,9 @@ def _write_shards(build: Build, pairs: list[Pair], folder: Path) -> list[dataset
         for pair, mine in zip(pairs, shards_of(build, pairs), strict=True)
         for shard in mine
     }
-    steps = folder / "steps"
-    rows = build.engine.map_batches(
-        scrubbed_version(build, pairs),
+    first = First(
         Task(f"{_STAGES}.place_rows:output_rows", {"shard_rows": config.shard_rows}, per_shard),
-        Dest(steps, place_rows.OUTPUT),
+        place_rows.OUTPUT,
         sides=(
             placed.select("k", "row", "cluster"),
             _concat(build, pairs, signals).select("k", "lang"),
@@ -161,11 +159,8 @@ def _write_shards(build: Build, pairs: list[Pair], folder: Path) -> list[dataset
         writer="formats.corpus_shard:write_shard",
         name=corpus_shard.name_pattern(num_shards),
     )
-    made = build.engine.sort_reduce(
-        rows, Task(f"{_STAGES}.place_rows:as_shard"), dest, bucket="out_shard", keys=("row",)
-    )
-    if steps.exists():  # without one raw document there are no steps
-        shutil.rmtree(steps)
+    rows, task = scrubbed_version(build, pairs), Task(f"{_STAGES}.place_rows:as_shard")
+    made = build.engine.sort_reduce(rows, task, dest, bucket="out_shard", keys=("row",), first=first)
     if made.shards:
         return list(made.shards)
     empty = corpus_shard.write_shard(0, dest.path(0), [], corpus_shard.SCHEMA, row_group_bytes=config.row_group_bytes)

@@ -59,6 +59,15 @@ class Dest:
         return self.folder / self.name.format(id=shard_id)
 
 
+@dataclass(frozen=True)
+class First:
+    """What a sort makes of each shard before it sorts: rows of `schema`, by a task as map_batches runs it."""
+
+    task: Task
+    schema: pa.Schema
+    sides: Sequence[Dataset] = ()
+
+
 class Engine(Protocol):
     """What a plan may ask for. Every engine gives the same bytes.
 
@@ -79,9 +88,19 @@ class Engine(Protocol):
         """
         ...
 
-    def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
-        """Rows grouped by the stored integer column `bucket`, each bucket sorted by `keys` and streamed to the task,
-        written to the shard of that number; a number without rows has no shard. The task may stop early.
+    def sort_reduce(
+        self,
+        source: Dataset,
+        task: Task,
+        out: Dest,
+        *,
+        bucket: str,
+        keys: Sequence[str],
+        first: First | None = None,
+    ) -> Dataset:
+        """The rows, or with `first` what that makes of them, so that they need not be stored in between; grouped by the
+        stored integer column `bucket`, each bucket sorted by `keys` and streamed to the task, written to the shard of
+        that number; a number without rows has no shard. The task may stop early.
 
         Keys are signed integers (ascending), strings or binaries (by bytes), without nulls, and a total order: rows
         with equal keys are equal in every column, else ConfigError. Raises NotConvergedError when the sorter broke

@@ -16,7 +16,7 @@ import pyarrow as pa
 from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError
 from resources.engines import tasks
-from resources.engines.contract import Batches, Dest, Task
+from resources.engines.contract import Batches, Dest, First, Task
 from resources.engines.pool import Progress, run
 from resources.engines.runs import sort_batches
 from resources.engines.streams import Stop, ahead, until_stopped
@@ -58,16 +58,26 @@ class LocalEngine:
         with _memory_given_back():
             return Dataset(out.schema, tuple(self._run(partial(_map, out=out), items, source)))
 
-    def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
+    def sort_reduce(
+        self,
+        source: Dataset,
+        task: Task,
+        out: Dest,
+        *,
+        bucket: str,
+        keys: Sequence[str],
+        first: First | None = None,
+    ) -> Dataset:
         """See Engine. Buckets run one after the other in the calling thread; reading and sorting go on behind."""
         task.load()
-        tasks.check_sort(source.schema, bucket, keys)
+        schema = first.schema if first else source.schema
+        tasks.check_sort(schema, bucket, keys)
         stop = threading.Event()
         depth = AHEAD if self.workers > 1 else 0
-        read = ahead(until_stopped(self._rows_to_sort(source, bucket, keys), stop), depth, threading.Event())
+        read = ahead(until_stopped(self._rows_to_sort(source, first, bucket, keys), stop), depth, threading.Event())
         order = list(dict.fromkeys((bucket, *keys)))
         rows = sort_batches(
-            read, source.schema, order, memory_bytes=self.memory_bytes, threads=self.workers, scratch=self.scratch
+            read, schema, order, memory_bytes=self.memory_bytes, threads=self.workers, scratch=self.scratch
         )
         with _memory_given_back(), closing(read), closing(ahead(rows, depth, stop)) as in_order:
             return tasks.gathered(out.schema, tasks.reduce_buckets(in_order, task, out, bucket=bucket, keys=keys))
@@ -79,9 +89,14 @@ class LocalEngine:
         job = partial(_slice, schema=source.schema, out=out)
         return Dataset(out.schema, tuple(self._run(job, list(enumerate(plan)), source)))
 
-    def _rows_to_sort(self, source: Dataset, bucket: str, keys: Sequence[str]) -> Batches:
+    def _rows_to_sort(self, source: Dataset, first: First | None, bucket: str, keys: Sequence[str]) -> Batches:
+        items = tasks.map_items(source, first.task, first.sides) if first else []
         for done, shard in enumerate(source.shards, 1):
-            yield from tasks.read_to_sort(source, shard, bucket, keys)
+            if first:
+                made = tasks.first_mapped(items[done - 1], first.schema)
+                yield from tasks.fit_to_sort(made, shard, bucket, keys)
+            else:
+                yield from tasks.read_to_sort(source, shard, bucket, keys)
             if self.progress:
                 self.progress(done, len(source.shards))
 

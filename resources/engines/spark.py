@@ -8,6 +8,7 @@ for what one machine cannot hold.
 
 import pickle
 import secrets
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError, CorpusError, NotConvergedError, TransientError
 from resources.engines import spark_rows, spark_session, spark_tasks, tasks
-from resources.engines.contract import Dest, Task
+from resources.engines.contract import Dest, First, Task
 from resources.engines.pool import Progress
 
 if TYPE_CHECKING:
@@ -69,9 +70,27 @@ class SparkEngine:
         _check_shards(shards, [shard.id for shard in source.shards], "map_batches")
         return Dataset(out.schema, tuple(shards))
 
-    def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
-        """See Engine. A bucket is one Spark task's, which streams it."""
+    def sort_reduce(
+        self,
+        source: Dataset,
+        task: Task,
+        out: Dest,
+        *,
+        bucket: str,
+        keys: Sequence[str],
+        first: First | None = None,
+    ) -> Dataset:
+        """See Engine. A bucket is one Spark task's, which streams it. What `first` makes is stored for as long as it is
+        sorted: every row of it is then known, to be counted when it comes out.
+        """
         task.load()
+        if first:
+            steps = out.folder / ".first"
+            made_first = self.map_batches(source, first.task, Dest(steps, first.schema), sides=first.sides)
+            try:
+                return self.sort_reduce(made_first, task, out, bucket=bucket, keys=keys)
+            finally:
+                shutil.rmtree(steps, ignore_errors=True)
         tasks.check_sort(source.schema, bucket, keys)
         if not source.shards:
             return Dataset(out.schema, ())

@@ -109,9 +109,14 @@ def map_items(source: Dataset, task: Task, sides: Sequence[Dataset]) -> list[Map
 
 def map_shard(shard: Shard, batches: Batches, task: Task, out: Dest, sides: Sequence[pa.Table]) -> Shard:
     """Map the rows of one shard, however they are cut into batches."""
+    return write(shard.id, apply(shard, batches, task, sides), task.fn, out)
+
+
+def apply(shard: Shard, batches: Batches, task: Task, sides: Sequence[pa.Table]) -> Batches:
+    """What the task makes of each batch of the shard."""
     fn = task.load()
     args = task.args | task.per_shard.get(shard.id, {})
-    return write(shard.id, (fn(batch, *sides, **args) for batch in batches), task.fn, out)
+    return (fn(batch, *sides, **args) for batch in batches)
 
 
 def side_table(side: Dataset, shard_id: int) -> pa.Table:
@@ -143,10 +148,22 @@ def check_sort(schema: pa.Schema, bucket: str, keys: Sequence[str]) -> None:
             raise ConfigError(f"sort_reduce: column {name!r} is {kind}; expected {wanted}")
 
 
+def first_mapped(item: MapItem, schema: pa.Schema) -> Batches:
+    """What the item's task makes of its shard, in `schema`; batches are bounded as those of a stored shard are."""
+    sides = [side_table(side, item.shard.id) for side in item.sides]
+    made = apply(item.shard, read_batches(item.source, item.shard), item.task, sides)
+    return bounded(conform(made, schema, item.task.fn, "let the task return the columns that are sorted"))
+
+
 def read_to_sort(source: Dataset, shard: Shard, bucket: str, keys: Sequence[str]) -> Batches:
     """The shard's rows, after a look at bucket and keys. Raises CorruptDataError for a null or a bucket below 0."""
+    return fit_to_sort(read_batches(source, shard), shard, bucket, keys)
+
+
+def fit_to_sort(batches: Iterable[pa.RecordBatch], shard: Shard, bucket: str, keys: Sequence[str]) -> Batches:
+    """The batches that come of the shard, after a look at bucket and keys. Raises as `read_to_sort` does."""
     todo = "mend the stage that wrote it and materialize it again"
-    for batch in read_batches(source, shard):
+    for batch in batches:
         for name in (bucket, *keys):
             if batch.column(name).null_count:
                 raise CorruptDataError(shard.path, f"column {name}", "no nulls", "null", todo)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from formats.dataset import Dataset, Shard
 from resources.engines import tasks
-from resources.engines.contract import Dest, Task
+from resources.engines.contract import Dest, First, Task
 
 
 @dataclass
@@ -31,7 +31,19 @@ class AdversarialEngine:
 
         return Dataset(out.schema, tuple(self._in_any_order(map_one, source.shards)))
 
-    def sort_reduce(self, source: Dataset, task: Task, out: Dest, *, bucket: str, keys: Sequence[str]) -> Dataset:
+    def sort_reduce(
+        self,
+        source: Dataset,
+        task: Task,
+        out: Dest,
+        *,
+        bucket: str,
+        keys: Sequence[str],
+        first: First | None = None,
+    ) -> Dataset:
+        if first:
+            stored = Dest(out.folder.with_name(out.folder.name + "-first"), first.schema)
+            source = self.map_batches(source, first.task, stored, sides=first.sides)
         tasks.check_sort(source.schema, bucket, keys)
         rows: dict[int, list[dict[str, Any]]] = {}
         for shard in source.shards:

@@ -12,7 +12,7 @@ import pytest
 
 from formats.dataset import Dataset, read_table
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
-from resources.engines.contract import Dest, Engine, Task
+from resources.engines.contract import Dest, Engine, First, Task
 from tests.conformance.workload import BANDS, HERE, LENGTHS, ROWS, SUMS, dataset_of, documents
 
 GROUP_BYTES = 4_000
@@ -81,6 +81,28 @@ def test_sides_are_joined_by_shard_id_whole_and_empty_where_they_have_no_shard(e
 def test_a_sort_gives_each_bucket_its_rows_in_key_order(engine, source, shards, out, tmp_path):
     made = engine.sort_reduce(source, Task(f"{HERE}:as_is"), out, bucket="bucket", keys=["id"])
     assert_is(made, ROWS, {b: in_order(rows) for b, rows in by_bucket(shards).items()}, tmp_path)
+
+
+def test_a_sort_may_first_make_other_rows_of_each_shard_beside_its_sides(engine, source, shards, out, tmp_path):
+    listed = pa.schema([("number", pa.int64()), ("why", pa.large_string())])
+    low = {5: [{"number": n, "why": "low"} for n in range(30)]}
+    first = First(Task(f"{HERE}:keep_listed"), ROWS, [dataset_of(tmp_path / "side", listed, low, GROUP_BYTES)])
+    made = engine.sort_reduce(source, Task(f"{HERE}:as_is"), out, bucket="bucket", keys=["id"], first=first)
+    kept = {5: [row for row in shards[5] if row["number"] < 30]}
+    assert_is(made, ROWS, {b: in_order(rows) for b, rows in by_bucket(kept).items()}, tmp_path)
+    assert {path.name for path in out.folder.iterdir()} == {Path(shard.path).name for shard in made.shards}
+
+
+def test_what_is_made_before_a_sort_has_its_columns_and_no_nulls_in_the_keys(strict_engine, source, out):
+    as_is, lengths = Task(f"{HERE}:as_is"), Task(f"{HERE}:lengths", {"tag": "t"})
+    with pytest.raises(SchemaMismatchError):
+        strict_engine.sort_reduce(source, as_is, out, bucket="bucket", keys=["id"], first=First(lengths, ROWS))
+    with pytest.raises(ConfigError, match="bucket"):
+        strict_engine.sort_reduce(source, as_is, out, bucket="bucket", keys=["id"], first=First(lengths, LENGTHS))
+    for name, column in (("id", pa.large_string()), ("bucket", pa.int32())):
+        blank = First(Task(f"{HERE}:without", {"name": name}), ROWS.set(ROWS.names.index(name), pa.field(name, column)))
+        with pytest.raises((CorruptDataError, SchemaMismatchError), match=name):
+            strict_engine.sort_reduce(source, as_is, out, bucket="bucket", keys=["id"], first=blank)
 
 
 def test_a_sort_by_bucket_alone_needs_rows_that_are_told_apart(strict_engine, source, out):

@@ -81,6 +81,12 @@ def twice(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.take(pa.array(np.repeat(np.arange(len(batch)), 2)))
 
 
+def without(batch: pa.RecordBatch, *, name: str) -> pa.RecordBatch:
+    """The rows with nulls in one column."""
+    at = batch.schema.names.index(name)
+    return batch.set_column(at, name, pa.nulls(len(batch), batch.schema.field(at).type))
+
+
 def as_is(_bucket: int, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
     yield from batches
 
