@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.commands.trace_words import plain
-from corpus_assets.plans import named_snapshot, takedown
+from corpus_assets.plans import named_snapshot, takedown, yanking
 from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.takedown import Takedown, Target, VersionHolding
 from corpus_assets.plans.token_trace_back import SnapshotHolding
@@ -57,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
         named_snapshot.id_in_record(args.layout, record, args.record)
     named = VersionKey.parse(args.version) if args.version else None
     result = takedown.find(args.layout, target, record, named)
+    holding = [one.version for one in result.versions] + [one.snapshot_id for one in result.snapshots]
+    marks = dict.fromkeys(yanking.of_named(args.layout, name) for name in holding)
+    result.notes += [str(mark) for mark in marks if mark]
     written = _write(args.write_opt_out, entry) if entry else None
     if args.json:
         print(json.dumps(_as_json(result, written), indent=2, ensure_ascii=False))

@@ -17,6 +17,7 @@ from corpus_assets.commands import (
     model,
     replay,
     status,
+    takedown,
     tokenize,
     trace,
     verify,
@@ -155,9 +156,10 @@ def test_what_reads_a_yanked_snapshot_says_so(layout, tmp_path, capsys):
         (contamination, ("contamination", tmp_path / "quiz.jsonl", "--snapshot", snapshot_id), "out"),
         (diff, ("diff", snapshot_id, snapshot_id), "err"),
         (diff, ("diff", "tiny.v1", "tiny.v1", "--json"), "err"),
+        (takedown, ("takedown", "tales"), "out"),
     ):
         capsys.readouterr()
-        assert command_line.run(command, layout.root, *map(str, words)) == 0
+        assert command_line.run(command, layout.root, *map(str, words)) == (command is takedown)
         assert getattr(capsys.readouterr(), at).count(WHY) == 1
     client = TestClient(make_app(layout), base_url="http://127.0.0.1:8330")
     at = {"snapshot": snapshot_id, "shard": "train/tales/00000.bin", "offset": 0}
