@@ -4,15 +4,14 @@ Letters and numbers of options are words like any other, so an item whose senten
 its words left. Where a text has such a list it is asked a second time, with the markers blanked out.
 """
 
-import re
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpus_assets.kernels.ngram_match import EvalIndex, match
+from corpus_assets.kernels.option_markers import marker_count, without_markers
 from formats.stage_tables import SCRUBBED
 
 CODE_VERSION = "2"
@@ -28,8 +27,6 @@ def stored_index(path: str) -> EvalIndex:
     return EvalIndex.from_bytes(Path(path).read_bytes(), path)
 
 
-_HAS_MARKER = r"(?:^|\s)\(?(?:[A-Za-z]|[0-9]{1,2})[.):]\s"
-_MARKER = re.compile(r"(?<!\S)\(?(?:[A-Za-z]|[0-9]{1,2})[.):](?=\s)", re.ASCII)
 MIN_MARKERS = 2
 """Markers of options that make a list: one alone is the end of a sentence, or an initial."""
 
@@ -37,17 +34,12 @@ MIN_MARKERS = 2
 def hits(text: pa.Array, index: EvalIndex) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """As `ngram_match.match`, and where that finds nothing in a text with a list of options: without their markers."""
     entry, start, end = match(text, index)
-    listed = pc.fill_null(pc.greater_equal(pc.count_substring_regex(text, _HAS_MARKER), MIN_MARKERS), False)
-    rows = np.flatnonzero(listed.to_numpy(zero_copy_only=False) & (entry < 0))
-    if rows.size and index.entries:
-        blanked = [_MARKER.sub(_blank, one) for one in text.take(pa.array(rows)).to_pylist()]
-        entry[rows], start[rows], end[rows] = match(pa.array(blanked, pa.large_string()), index)
+    if not index.entries:
+        return entry, start, end
+    rows = np.flatnonzero((marker_count(text) >= MIN_MARKERS) & (entry < 0))
+    if rows.size:
+        entry[rows], start[rows], end[rows] = match(without_markers(text.take(pa.array(rows))), index)
     return entry, start, end
-
-
-def _blank(marker: re.Match[str]) -> str:
-    """As many spaces, so that spans are those of the text."""
-    return " " * len(marker.group())
 
 
 def decontaminate(batch: pa.RecordBatch, index: EvalIndex) -> pa.RecordBatch:

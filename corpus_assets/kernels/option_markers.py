@@ -1,0 +1,81 @@
+"""Letters and numbers of options, `A.` `b)` `(3)` `12:`, and texts without them.
+
+A marker is one ASCII letter or one or two ASCII digits, maybe behind `(`, then one of `.` `)` `:`. White space stands
+before it, or the text begins there, and white space follows it. Cost: one look at each byte, some 1.5 GB/s a core.
+"""
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from corpus_assets.kernels.arrow import large_strings, string_buffers
+
+_SPACE, _DIGIT, _LETTER, _CLOSES = 1, 2, 4, 8
+
+
+def _classes() -> np.ndarray:
+    classes = np.zeros(256, np.uint8)
+    classes[list(b" \t\n\r\f\v")] = _SPACE
+    classes[list(b"0123456789")] = _DIGIT
+    classes[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] = _LETTER
+    classes[list(b".):")] = _CLOSES
+    return classes
+
+
+_CLASSES = _classes()
+
+
+@njit(inline="always")
+def _begin(data, i, start, end, classes):  # type: ignore[no-untyped-def]
+    """Where the marker begins whose last byte is data[i], or -1."""
+    if i + 1 >= end or classes[data[i + 1]] != _SPACE or i == start:
+        return -1
+    i -= 1
+    kind = classes[data[i]]
+    if kind != _LETTER and kind != _DIGIT:
+        return -1
+    if kind == _DIGIT and i > start and classes[data[i - 1]] == _DIGIT:
+        i -= 1
+    if i > start and data[i - 1] == 0x28:
+        i -= 1
+    return i if i == start or classes[data[i - 1]] == _SPACE else -1
+
+
+@njit(nogil=True, cache=True)
+def _count(data, offsets, classes, out):  # type: ignore[no-untyped-def]
+    for d in range(out.size):
+        start, end, found = offsets[d], offsets[d + 1], 0
+        for i in range(start, end):
+            if classes[data[i]] == _CLOSES:
+                found += _begin(data, i, start, end, classes) >= 0
+        out[d] = found
+
+
+@njit(nogil=True, cache=True)
+def _blank(data, offsets, classes, out):  # type: ignore[no-untyped-def]
+    first = offsets[0]
+    for d in range(offsets.size - 1):
+        start, end = offsets[d], offsets[d + 1]
+        for i in range(start, end):
+            out[i - first] = data[i]
+            if classes[data[i]] == _CLOSES:
+                begin = _begin(data, i, start, end, classes)
+                if begin >= 0:
+                    for j in range(begin, i + 1):
+                        out[j - first] = 0x20
+
+
+def marker_count(text: pa.Array) -> np.ndarray:
+    """int64 markers per row of a large_string column; a null row has none."""
+    offsets, data = string_buffers(text)
+    out = np.empty(len(text), np.int64)
+    _count(data, offsets, _CLASSES, out)
+    return out
+
+
+def without_markers(text: pa.Array) -> pa.Array:
+    """The large_string column, a space for each byte of a marker, so that places stay; null rows are empty texts."""
+    offsets, data = string_buffers(text)
+    out = np.empty(int(offsets[-1] - offsets[0]), np.uint8)
+    _blank(data, offsets, _CLASSES, out)
+    return large_strings(offsets - offsets[0], out)
