@@ -179,9 +179,13 @@ def _print(
         print(f"! {line}")
     if processes:
         print(f"{counted(processes, 'process')} of `corpus build` or `corpus tokenize` at work")
-    waiting = [str(one.key) for one in told if not one.state.is_there]
-    if waiting:
-        print(f"{counted(len(waiting), 'version')} not complete: {shortened(', '.join(waiting), width - 24)}")
+    waiting = {
+        "version": [str(one.key) for one in told if not one.state.is_there],
+        "token set": [str(tokens.key) for one in told for tokens in one.tokens if not tokens.state.is_there],
+    }
+    for thing, names in waiting.items():
+        if names:
+            print(f"{counted(len(names), thing)} not complete: {shortened(', '.join(names), width - 26)}")
 
 
 def _headline(layout: Layout, one: Shown) -> str:

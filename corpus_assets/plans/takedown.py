@@ -21,6 +21,7 @@ from corpus_assets.stages.match_sites import SiteIndex, key_of
 from corpus_assets.stages.site_names import parse_site
 from formats import ledger
 from formats.errors import ConfigError
+from formats.json_fields import described
 from formats.layout import Layout
 from formats.naming import NAME, VersionKey
 from formats.reasons import Reason
@@ -31,6 +32,10 @@ from formats.stage_tables import SITE_ENTRIES
 MAX_LISTED = 100_000
 """Rows of a version that are listed; all are counted."""
 _COLUMNS = ("id", "url", "source_id", "verdict", "shard", "row", "keeper_id")
+
+
+_PATHS = ("/", "./", "../", "~")
+"""How a file is named that lies here: its documents have that name for a URL, which no list can hold."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,11 @@ class Target:
         """A name without a dot is a source; anything else a domain or a URL. Raises ConfigError for what is neither."""
         if NAME.fullmatch(words):
             return cls(words, source=words)
+        if words.startswith(_PATHS):
+            raise ConfigError(
+                f"{described(words)} is a path, and documents of a file lie at no site; take its source down, by "
+                "name, or look one document up with `corpus trace`"
+            )
         site = parse_site(words)
         row = {"reason": Reason.OPT_OUT.value, "list": "", "line": 1, "what": words, "is_domain": site.is_domain}
         row |= {"host": site.host, "key": key_of(site)}

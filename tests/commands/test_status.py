@@ -16,7 +16,7 @@ from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from tests import build_by_plans, faults
-from tests.assets import tiny
+from tests.assets import tiny, tiny_tokens
 from tests.commands import command_line
 from tests.plans import site_corpus
 from tests.plans.tampering import a_build, as_they_lie
@@ -249,6 +249,17 @@ def test_people_get_a_screen_with_equal_sources_in_one_row(tmp_path, capsys):
     assert "tiny.v1                  missing: not published, 0 of 3 sources complete" in out
     assert "3: notes, tales, web" in out
     assert len(out.splitlines()) < 10
+
+
+def test_the_last_lines_name_every_version_and_token_set_that_is_not_complete(tmp_path, capsys):
+    layout = tiny.copy(tmp_path / "root")
+    tiny_tokens.write(layout)
+    tiny.write_config(layout, VersionKey("tiny", "v2"))
+    assert command_line.run(status, layout.root, "status") == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "1 version not complete: tiny.v2",
+        f"1 token set not complete: {tiny_tokens.KEY}",
+    ]
 
 
 def test_dagster_is_not_loaded(tmp_path):
