@@ -8,8 +8,29 @@ from hypothesis import strategies as st
 
 from corpus_assets.kernels.option_markers import marker_count, without_markers
 
-MARKER = re.compile(r"(?<!\S)\(?(?:[A-Za-z]|[0-9]{1,2})[.):](?=\s)", re.ASCII)
-PIECES = ["a.", "B)", "(c)", "12:", "123.", "é.", "(", ")", ".", ":", " ", "\n", "\t", "\v", "\u00a0", "word", "7", "x"]
+MARKER = re.compile(r"(?<!\S)\(?(?:[A-Za-z][.):]|[0-9]{1,2}[.)])(?=\s)", re.ASCII)
+PIECES = [
+    "a.",
+    "B)",
+    "(c)",
+    "12:",
+    "12.",
+    "C:",
+    "123.",
+    "é.",
+    "(",
+    ")",
+    ".",
+    ":",
+    " ",
+    "\n",
+    "\t",
+    "\v",
+    "\u00a0",
+    "word",
+    "7",
+    "x",
+]
 texts = st.lists(st.sampled_from(PIECES), max_size=20).map("".join) | st.text(max_size=30)
 
 

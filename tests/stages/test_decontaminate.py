@@ -190,6 +190,12 @@ def test_markers_of_options_hide_and_make_no_other_hit():
     own, it is found with them.
     """
     assert found("A) nine B) eight C) seven D) six of them are left over there in the end", FILLER) == found("a", "b")
+    table = ", ".join(f'{i}: "{i}"' for i in range(14))
+    digits, _ = build_index(
+        [EvalText("set", 0, "q", " ".join(map(str, range(14))))],
+        DecontaminationRules(eval_sets=(EvalSet("set", "s.jsonl", "0" * 64, "jsonl", ("q",)),)),
+    )
+    assert found(table, index=digits).to_pylist()[0]["eval_set"] is None, "keys of a table are no options"
     own = "(1) turn left at the mill (2) go on to the lake (3) wait there for the ferryman until he comes"
     index, _ = build_index(
         [EvalText("set", 0, "q", own)],
