@@ -58,7 +58,19 @@ def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in commands:
         importlib.import_module(f"corpus_assets.commands.{name}").add_parser(subparsers)
+    _describe(top)
     return top
+
+
+def _describe(parser: argparse.ArgumentParser) -> None:
+    """Let the help of each command begin with what the list of commands says of it."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            told = {one.dest: one.help for one in action._choices_actions}
+            for name, below in action.choices.items():
+                words = told.get(name) or ""
+                below.description = words[:1].upper() + words[1:]
+                _describe(below)
 
 
 def _for_all_commands() -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """`corpus up [--build KEY]`: the Dagster UI on this corpus, after a build if one is asked for."""
 
 import argparse
+import errno
 import os
 import shutil
 import socket
@@ -16,6 +17,12 @@ from formats.layout import Layout
 from formats.naming import TokensKey, VersionKey
 
 HOST, PORT = "127.0.0.1", 3000
+_ANOTHER_HOST = "--host takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
+_TODO = {
+    errno.EADDRINUSE: "end what listens there, or take another --port",
+    errno.EADDRNOTAVAIL: _ANOTHER_HOST,
+    errno.EACCES: "this user may not listen below port 1024; take another --port",
+}
 
 
 def add_parser(subparsers: Any) -> None:
@@ -59,14 +66,15 @@ def _become_the_ui(host: str, port: int) -> NoReturn:
 
 
 def check_port(host: str, port: int) -> None:
-    """Raises ConfigError when something listens there already: the UI would fail while its daemon goes on."""
+    """Raises ConfigError when the UI could not listen there: it would fail while its daemon goes on."""
     if not 0 < port < 65536:
         raise ConfigError(f"--port {port}: expected a port from 1 to 65535")
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise ConfigError(
-                f"{host}:{port}: {error.strerror}; end what listens there, or take another --port"
-            ) from None
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        unknown = isinstance(error, socket.gaierror)
+        todo = _ANOTHER_HOST if unknown else _TODO.get(error.errno or 0, "take another --port")
+        raise ConfigError(f"{host}:{port}: {error.strerror}; {todo}") from None

@@ -1,9 +1,11 @@
 """What the operating system refuses comes as words with an exit code, never as a traceback."""
 
+import argparse
 import errno
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,25 @@ def test_a_reader_that_goes_away_ends_the_command_in_silence(tmp_path, arguments
     os.close(writer)
     assert ended.returncode in codes
     assert ended.stderr == ""
+
+
+def helps(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """(what the list of commands says of one, its own help), of every command and verb."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            told = {one.dest: str(one.help) for one in action._choices_actions}
+            for name, below in action.choices.items():
+                yield told[name], below.format_help()
+                yield from helps(below)
+
+
+def test_every_help_begins_with_what_the_command_does():
+    found = list(helps(cli.parser()))
+    assert len(found) > len(cli.COMMANDS)
+    for told, own in found:
+        said = " ".join(own.split())
+        assert told[1:] in said, told
+        assert said.index(told[1:]) < said.index("-h, --help")
 
 
 def test_an_output_that_is_full_is_told_in_one_line(tmp_path):

@@ -49,8 +49,14 @@ def test_a_port_that_is_none_is_refused(layout: Layout, capsys: pytest.CaptureFi
     assert f"--port {port}: expected a port from 1 to 65535" in refused(capsys, layout, "up", f"--port={port}")
 
 
-def test_a_host_that_is_not_this_machine_is_refused(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "192.0.2.1:3000: " in refused(capsys, layout, "up", "--host", "192.0.2.1")
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "not an address"])
+def test_a_host_that_is_not_this_machine_is_refused(
+    layout: Layout, capsys: pytest.CaptureFixture[str], host: str
+) -> None:
+    said = refused(capsys, layout, "up", "--host", host)
+    assert f"{host}:3000: " in said
+    assert "--host takes an address of this machine, such as 127.0.0.1" in said
+    assert "end what listens there" not in said
 
 
 def test_a_port_that_was_in_use_a_moment_ago_is_free() -> None:
