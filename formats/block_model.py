@@ -85,9 +85,10 @@ def from_bytes(data: bytes, path: Path | str, sha256: str | None = None) -> Bloc
         raise CorruptDataError(path, "sha256", sha256, digest, _TODO)
     try:
         model = _model(json.loads(data), digest)
+        exact = to_bytes(model)  # not of Infinity or half a surrogate pair, which Python's JSON reads
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptDataError(path, "content", "a block model", str(error)[:200] or repr(error), _TODO) from None
-    if to_bytes(model) != data:
+    if exact != data:
         raise CorruptDataError(path, "bytes", "canonical JSON and a newline", "another form", _TODO)
     return model
 
@@ -102,8 +103,8 @@ def _model(value: Any, digest: str) -> BlockModel:
         raise ValueError("feature_names is no list of different names")
     if not isinstance(value["features"], str) or not isinstance(training, dict) or not isinstance(trees, list):
         raise ValueError("features is no text, training no object, or trees no list")
-    if len(trees) > MAX_TREES:
-        raise ValueError(f"{len(trees)} trees, at most {MAX_TREES}")
+    if not 1 <= len(trees) <= MAX_TREES:
+        raise ValueError(f"{len(trees)} trees, expected 1 to {MAX_TREES}")
     rows: list[Sequence[int]] = []
     roots = []
     for tree in trees:
