@@ -14,6 +14,7 @@ import pyarrow as pa
 from numba import njit
 
 from corpus_assets.kernels.arrow import string_buffers
+from corpus_assets.kernels.hash_filter import add_to_filter, empty_filter, filter_shift, may_be_key
 from corpus_assets.kernels.search import first_at_least
 from corpus_assets.kernels.unicode_tables import tables
 from corpus_assets.kernels.words import GOLDEN, mix64, word_hashes, word_spans
@@ -21,7 +22,6 @@ from formats.errors import ConfigError, CorruptDataError
 
 FORMAT = "eval-index-1"
 NGRAM, MIN_WORDS = 13, 8
-_FILTER_BITS_PER_KEY, _MIN_FILTER_BITS = 16, 16
 _TODO = "delete the file and build the index again"
 _U64 = np.uint64
 
@@ -42,7 +42,7 @@ class EvalIndex:
     keys: np.ndarray  # uint64: hash of a sequence
     at: np.ndarray  # int64
     entry: np.ndarray  # int64
-    bits: np.ndarray  # uint64: the filter, derived: one bit per hash of a sequence's first `min_words` words
+    bits: np.ndarray  # uint64: hash_filter of the hashes of sequences' first `min_words` words; derived
 
     @property
     def digest(self) -> str:
@@ -91,12 +91,10 @@ _ARRAYS = {"words": "<u8", "ends": "<i8", "keys": "<u8", "at": "<i8", "entry": "
 def _index(
     ngram: int, min_words: int, entries: tuple[tuple[str, str], ...], arrays: dict[str, np.ndarray]
 ) -> EvalIndex:
-    keys = arrays["keys"]
-    log2_bits = max(_MIN_FILTER_BITS, int(len(keys) * _FILTER_BITS_PER_KEY).bit_length())
     for array in arrays.values():
         array.setflags(write=False)
-    bits = np.zeros((1 << log2_bits) // 64, np.uint64)
-    _fill_filter(arrays["words"], arrays["at"], min_words, bits, 64 - log2_bits)
+    bits = empty_filter(len(arrays["keys"]))
+    _fill_filter(arrays["words"], arrays["at"], min_words, bits, filter_shift(bits))
     bits.setflags(write=False)
     return EvalIndex(ngram, min_words, entries, bits=bits, **arrays)
 
@@ -113,8 +111,7 @@ def _fold(words, at, width):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True)
 def _fill_filter(words, at, min_words, bits, shift):  # type: ignore[no-untyped-def]
     for s in range(at.size):
-        place = mix64(_fold(words, at[s], min_words)) >> _U64(shift)
-        bits[place >> _U64(6)] |= _U64(1) << (place & _U64(63))
+        add_to_filter(bits, shift, mix64(_fold(words, at[s], min_words)))
 
 
 @njit(nogil=True, cache=True)
@@ -207,8 +204,7 @@ def _first_hit(words, n, ngram, min_words, index, bits, shift):  # type: ignore[
         leading *= GOLDEN
     x = _fold(words, 0, min(min_words, n))
     for j in range(n - min_words + 1):
-        place = mix64(x) >> _U64(shift)
-        if bits[place >> _U64(6)] >> (place & _U64(63)) & _U64(1):
+        if may_be_key(bits, shift, mix64(x)):
             best, best_width, y = -1, 0, x
             for width in range(min_words, min(ngram, n - j) + 1):
                 if width > min_words:
@@ -257,7 +253,17 @@ def match(text: pa.Array, index: EvalIndex) -> tuple[np.ndarray, np.ndarray, np.
     """
     offsets, data = string_buffers(text)
     entry, spans = np.empty(len(text), np.int64), np.empty((len(text), 2), np.int64)
-    shift = 64 - (index.bits.size * 64).bit_length() + 1
     arrays = (index.words, index.ends, index.keys, index.at, index.entry)
-    _match(data, offsets, *tables(), index.ngram, index.min_words, arrays, index.bits, shift, entry, spans)
+    _match(
+        data,
+        offsets,
+        *tables(),
+        index.ngram,
+        index.min_words,
+        arrays,
+        index.bits,
+        filter_shift(index.bits),
+        entry,
+        spans,
+    )
     return entry, spans[:, 0].copy(), spans[:, 1].copy()

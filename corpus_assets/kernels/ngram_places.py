@@ -11,13 +11,13 @@ import pyarrow as pa
 from numba import njit
 
 from corpus_assets.kernels.arrow import string_buffers
+from corpus_assets.kernels.hash_filter import filter_of, filter_shift, may_be_key
 from corpus_assets.kernels.search import first_at_least
 from corpus_assets.kernels.unicode_tables import LETTER, NUMBER, SINGLE, tables
 from corpus_assets.kernels.words import FNV_OFFSET, FNV_PRIME, GOLDEN, decode, mix64
 from formats.errors import ConfigError
 
 _STRETCH = 1 << 14
-_FILTER_BITS_PER_KEY, _MIN_FILTER_BITS = 16, 16
 _U64 = np.uint64
 
 
@@ -34,20 +34,12 @@ class Places:
     length: np.ndarray  # int64
 
 
-@njit(nogil=True, cache=True)
-def _fill_filter(keys, bits, shift):  # type: ignore[no-untyped-def]
-    for i in range(keys.size):
-        place = mix64(keys[i]) >> _U64(shift)
-        bits[place >> _U64(6)] |= _U64(1) << (place & _U64(63))
-
-
 @njit(inline="always")
 def _is_wanted(key, rate, keys, bits, shift):  # type: ignore[no-untyped-def]
     """Sampled where there are no keys, else one of them (they ascend)."""
     if keys.size == 0:
         return key % rate == 0
-    place = mix64(key) >> _U64(shift)
-    if not bits[place >> _U64(6)] >> (place & _U64(63)) & _U64(1):
+    if not may_be_key(bits, shift, key):
         return False
     at = first_at_least(keys, key)
     return at < keys.size and keys[at] == key
@@ -159,10 +151,8 @@ def ngram_places(
     none = Places(*(np.empty(0, np.int64) for _ in range(4)))
     if keys is not None and not wanted.size:
         return none
-    log2_bits = max(_MIN_FILTER_BITS, (wanted.size * _FILTER_BITS_PER_KEY).bit_length())
-    bits = np.zeros((1 << log2_bits) // 64 if wanted.size else 1, np.uint64)
-    _fill_filter(wanted, bits, 64 - log2_bits)
+    bits = filter_of(wanted)
     limits = np.asarray(widths, np.int64), widths[-1] if whole_from is None else whole_from, _U64(rate)
-    found, places = _places(data, offsets, *tables(), *limits, wanted, bits, 64 - log2_bits)
+    found, places = _places(data, offsets, *tables(), *limits, wanted, bits, filter_shift(bits))
     row, start, end = (np.ascontiguousarray(places[:, i]) for i in range(3))
     return Places(row, found.view(np.int64), start, end - start)

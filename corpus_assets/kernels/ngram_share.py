@@ -12,6 +12,7 @@ import pyarrow as pa
 from numba import njit
 
 from corpus_assets.kernels.arrow import string_buffers
+from corpus_assets.kernels.hash_filter import filter_of, filter_shift, may_be_key
 from corpus_assets.kernels.ngram_match import EvalIndex
 from corpus_assets.kernels.search import first_at_least
 from corpus_assets.kernels.unicode_tables import tables
@@ -19,7 +20,6 @@ from corpus_assets.kernels.words import ngram_hashes, word_hashes, word_spans
 
 WIDTH = 5
 """Words of an n-gram: five rarely meet by chance, and one changed word takes five of an item's away."""
-_BITS_PER_KEY, _MIN_BITS = 16, 16
 _U64 = np.uint64
 
 
@@ -49,16 +49,8 @@ def share_index(index: EvalIndex, width: int = WIDTH) -> ShareIndex:
     is_new[1:] = (key[1:] != key[:-1]) | (entry[1:] != entry[:-1])
     key, entry = key[is_new], entry[is_new]
     keys, starts = np.unique(key, return_index=True)
-    log2_bits = max(_MIN_BITS, (len(keys) * _BITS_PER_KEY).bit_length())
-    bits = np.zeros((1 << log2_bits) // 64, np.uint64)
-    np.bitwise_or.at(bits, *_places(keys, log2_bits))
     sizes = np.bincount(entry, minlength=num).astype(np.int64)
-    return ShareIndex(width, keys, np.append(starts, len(entry)).astype(np.int64), entry, sizes, bits)
-
-
-def _places(keys: np.ndarray, log2_bits: int) -> tuple[np.ndarray, np.ndarray]:
-    place = keys >> _U64(64 - log2_bits)
-    return (place >> _U64(6)).astype(np.int64), _U64(1) << (place & _U64(63))
+    return ShareIndex(width, keys, np.append(starts, len(entry)).astype(np.int64), entry, sizes, filter_of(keys))
 
 
 @njit(nogil=True, cache=True)
@@ -85,8 +77,7 @@ def _shares(data, offsets, kind, lower, width, keys, starts, entry, sizes, bits,
         num_touched = 0
         for j in range(m):
             key = hashes[j]
-            place = key >> _U64(shift)
-            if not bits[place >> _U64(6)] >> (place & _U64(63)) & _U64(1):
+            if not may_be_key(bits, shift, key):
                 continue
             i = first_at_least(keys, key)
             if i == keys.size or keys[i] != key or seen[i] == d:
@@ -119,9 +110,8 @@ def shares(text: pa.Array, index: ShareIndex) -> tuple[np.ndarray, np.ndarray, n
     """
     offsets, data = string_buffers(text)
     out = np.empty((len(text), 3), np.int64)
-    shift = 64 - (index.bits.size * 64).bit_length() + 1
     arrays = (index.keys, index.starts, index.entry, index.sizes, index.bits)
-    _shares(data, offsets, *tables(), index.width, *arrays, shift, out)
+    _shares(data, offsets, *tables(), index.width, *arrays, filter_shift(index.bits), out)
     return out[:, 0].copy(), out[:, 1].copy(), out[:, 2].copy()
 
 
