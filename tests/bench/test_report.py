@@ -1,15 +1,21 @@
 """The report: its parts count what they say, and one command writes tables, pictures and what another tool leads in."""
 
+import hashlib
+import importlib
+import io
 import json
 import random
 import sys
+import tarfile
 import types
 
 import pytest
+import zstandard
 
 from corpus_assets.plans.pictures import bars_in_order
 from tests.bench import bench_decontamination, planted_items, report, report_tables
-from tests.bench.labelled_pii import LOOKALIKES, lookalikes, rates, scores
+from tests.bench.documents import Corpus
+from tests.bench.labelled_pii import LOOKALIKES, SECRETS, lookalikes, rates, scores, secret_files
 from tests.bench.planted_items import FORMS, Item
 from tests.bench.report_tables import Table
 
@@ -26,6 +32,32 @@ def test_a_hit_needs_the_kind_and_half_of_both_and_each_span_is_met_once():
     assert counts == {"email": (1, 1, 0), "phone": (1, 0, 0), "card": (0, 1, 0), "ip": (0, 1, 0)}
     assert rates(2, 1, 3) == (2 / 3, 2 / 5, 4 / 8)
     assert rates(0, 0, 0) == (0.0, 0.0, 0.0)
+
+
+def test_a_told_secret_counts_at_the_line_that_holds_it_and_is_left_out_where_none_does(tmp_path):
+    text = "# settings\n\nname = x\nkey=abcdef0123\nold:\n  url: a@moved\n"
+    told = [("abcdef0123", 1), ("moved", 2), ("gone", 2), ("gone too", 5), ("was here", 3)]
+    digests = [(hashlib.sha1(value.encode(), usedforsecurity=False).hexdigest(), line) for value, line in told]
+    found = [{"hashed_secret": digest, "line_number": line} for digest, line in digests]
+    baseline = json.dumps({"results": {"test_data/a.ini": found}})
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, data in (("x/a.ini", text), ("x/baseline.file", baseline)):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data.encode())
+            tar.addfile(entry, io.BytesIO(data.encode()))
+    path = tmp_path / SECRETS
+    path.parent.mkdir(parents=True)
+    path.write_bytes(zstandard.ZstdCompressor().compress(packed.getvalue()))
+    files, lines = secret_files(tmp_path)
+    assert files == {"a.ini": text}
+    assert lines == {"a.ini": {4, 6, 3}}, "an empty line and one without a value hold no secret"
+
+
+@pytest.mark.parametrize("part", [part for part in report.PARTS if part != "speed"])  # which takes a minute
+def test_every_part_without_a_folder_of_labelled_texts_has_what_needs_none(part, tmp_path):
+    module = importlib.import_module(f"tests.bench.{report.PARTS[part]}")
+    assert all(table.rows for table in module.tables(Corpus(tmp_path, None)))
 
 
 def test_lookalikes_are_the_same_every_time_and_as_many_of_each_kind():
