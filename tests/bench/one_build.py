@@ -2,8 +2,8 @@
 
 python -m tests.bench.one_build ROOT VERSION WORKERS        prints its report as JSON
 
-It starts as the `corpus` command does. pandas is hidden: this package does not need it, but pyarrow imports it where
-another package brought it.
+It starts as the `corpus` command does. pandas and scipy are hidden: this package does not need them, but pyarrow and
+numba import them where another package brought them.
 """
 
 import json
@@ -23,10 +23,10 @@ WRITTEN = "kept documents written"
 
 
 class _Hidden:
-    """A finder to which pandas is not installed."""
+    """A finder to which they are not installed."""
 
     def find_spec(self, name: str, *_: object) -> None:
-        if name.partition(".")[0] == "pandas":
+        if name.partition(".")[0] in ("pandas", "scipy"):
             raise ModuleNotFoundError(name)
 
 
