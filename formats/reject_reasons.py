@@ -42,7 +42,7 @@ class RejectReason(StrEnum):
 DAMAGED = frozenset({
     RejectReason.BROKEN_JSON, RejectReason.NOT_AN_OBJECT, RejectReason.INVALID_UTF8, RejectReason.LONE_SURROGATE,
     RejectReason.NO_TEXT_FIELD, RejectReason.TEXT_NOT_A_STRING, RejectReason.NO_URL_FIELD, RejectReason.BAD_DATE,
-    RejectReason.RECORD_TOO_LARGE, RejectReason.BROKEN_HTTP, RejectReason.BROKEN_MEMBER, RejectReason.PARSER_CRASHED,
-    RejectReason.PARSER_TIMEOUT,
+    RejectReason.RECORD_TOO_LARGE, RejectReason.BROKEN_HTTP, RejectReason.BROKEN_MEMBER, RejectReason.ENCRYPTED_MEMBER,
+    RejectReason.PARSER_CRASHED, RejectReason.PARSER_TIMEOUT,
 })  # fmt: skip
 """Records that should have become documents. The other reasons say that a record never was one."""

@@ -59,7 +59,8 @@ def _members(path: Path, url: str, row: LedgerRow, limits: Limits, tally: Tally)
     budget = ArchiveBudget(path, limits.file_budget)
     for member in open_archive(path, url, limits, tally, budget):
         if isinstance(member, Reject):
-            yield member
+            is_other = member.reason == RejectReason.ENCRYPTED_MEMBER and not _plain_name(member.url).endswith(suffixes)
+            yield member._replace(reason=RejectReason.OTHER_FILE_NAME) if is_other else member
             continue
         place = f"{url}#{member.name}"
         if not _plain_name(member.name).endswith(suffixes):

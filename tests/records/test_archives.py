@@ -106,6 +106,9 @@ def test_links_folders_and_secrets_of_a_zip_are_rejects(tmp_path):
     found = read(tmp_path / "f", "html", container="zip")
     assert rejects(found) == [(0, "not_a_file"), (1, "not_a_file"), (2, "encrypted_member")]
     assert [record.content for record in records(found)] == [b"<p>t</p>"]
+    assert RejectReason.ENCRYPTED_MEMBER in DAMAGED  # it would be a document, had it come with its password
+    found = read(tmp_path / "f", "markdown", container="zip")
+    assert {reason for _, reason in rejects(found)} == {"not_a_file", "other_file_name"}
 
 
 @pytest.mark.parametrize("container", PACK)
