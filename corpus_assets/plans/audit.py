@@ -80,8 +80,9 @@ def records_accounted_for(layout: Layout, pair: Pair) -> Finding:
 
 
 def few_records_damaged(layout: Layout, pair: Pair) -> Finding:
-    """At most the config's share of the records that should be documents are broken. A file cut short or read with the
-    wrong field mapping shows here, where each of its lines is only one more reject.
+    """At most the config's share of the records that should be documents are broken, and some are documents, if there
+    are any. A file cut short, or read with the wrong field mapping or as another kind, shows here, where each of its
+    lines is only one more reject.
     """
     raw, limit = raw_sets.find_raw_set(layout, pair.row, pair.config.extract), pair.config.max_damaged_ratio
     damaged = {reason: count for reason, count in raw.rejects.items() if reason in DAMAGED and count}
@@ -92,7 +93,13 @@ def few_records_damaged(layout: Layout, pair: Pair) -> Finding:
         words += (
             f": {', '.join(f'{count} {reason}' for reason, count in sorted(damaged.items()))}; see rejects.jsonl.zst"
         )
-    return Finding(total <= limit * expected, words, {"damaged": total, "records": expected, "limit": limit})
+    others = {reason: count for reason, count in raw.rejects.items() if reason not in DAMAGED and count}
+    has_none = not expected and bool(others) and limit < 1
+    if has_none:
+        told = ", ".join(f"{count} {reason}" for reason, count in sorted(others.items()))
+        words += f", and none is a document: {told}; look at kind, container and files of the ledger row"
+    passed = total <= limit * expected and not has_none
+    return Finding(passed, words, {"damaged": total, "records": expected, "limit": limit})
 
 
 def documents_conserved(build: Build, pair: Pair) -> Finding:

@@ -274,6 +274,30 @@ def test_the_version_before_is_the_last_smaller_one_by_number(
     assert found == (VersionKey("tiny", before) if before else None)
 
 
+@pytest.mark.parametrize(
+    ("rejects", "limit", "passed"),
+    [
+        ({"not_a_conversion": 3, "broken_json": 0}, 0.05, False),
+        ({"other_file_name": 2}, 0, False),
+        ({"other_file_name": 2}, 1, True),
+        ({}, 0.05, True),
+    ],
+)
+def test_a_source_that_is_read_as_another_kind_raises_the_alarm_though_nothing_is_broken(
+    layout, monkeypatch, rejects, limit, passed
+) -> None:
+    """None of its records is a document, and each is a reject that says it never was to be one."""
+    pair = load_pair(layout, PairKey("tales", V1))
+    raw = replace(audit.raw_sets.find_raw_set(layout, pair.row, pair.config.extract), parts=(), rejects=rejects)
+    monkeypatch.setattr(audit.raw_sets, "find_raw_set", lambda *_: raw)
+    version = replace(pair.version, config=replace(pair.config, max_damaged_ratio=limit))
+    finding = audit.few_records_damaged(layout, replace(pair, version=version))
+    assert finding.passed is passed
+    if not passed:
+        reason, count = next(iter(rejects.items()))
+        assert f"none is a document: {count} {reason}; look at kind" in finding.words
+
+
 @pytest.mark.parametrize(("limit", "passed"), [(0.09, False), (0.1, True), (0, False), (1, True)])
 def test_a_source_of_many_damaged_records_raises_the_alarm_and_says_what_they_are(layout, limit, passed) -> None:
     pair = load_pair(layout, PairKey("tales", V1))
