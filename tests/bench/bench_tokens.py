@@ -6,6 +6,7 @@ one after the other in one process and each first in turn, so that another progr
 """
 
 import hashlib
+import os
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
@@ -116,8 +117,10 @@ def whole(corpus: Corpus, *, fast: bool) -> Prepared:
 
 
 def library_alone(corpus: Corpus) -> Prepared:
-    """encode_batch_fast over batches, its ids as uint32."""
-    library, texts = load_tokenizer(**build_of(corpus, False).tokenizer).library, corpus.texts()
+    """encode_batch_fast over batches, its ids as uint32; the library as it loads the file, with its own cache."""
+    library, texts = Tokenizer.from_file(str(tokenizer_file(corpus))), corpus.texts()
+    library.encode_special_tokens = True
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
     def work() -> int:
         num_ids = 0

@@ -88,6 +88,13 @@ def test_ids_are_the_librarys_for_each_text_alone(pinned, texts):
     assert flat.dtype == np.uint16
 
 
+def test_more_words_in_the_librarys_cache_change_no_id(pinned, loaded):
+    """More distinct words than it keeps by itself, most of them twice."""
+    text = " ".join(f"heron{i * i % 14_000} weir{i}" for i in range(14_000))
+    plain = Tokenizer.from_file(pinned["path"])
+    assert loaded.encode([text, text])[0].tolist() == [*plain.encode(text).ids, loaded.end] * 2
+
+
 @pytest.mark.parametrize("batch_chars", [1, 7, 1000])
 def test_how_texts_are_cut_and_gathered_for_the_library_changes_no_id(loaded, monkeypatch, batch_chars):
     texts = ["", "a b c, d e f " * 9, *WORDS, "", "x" * 40, "猫、犬、" * 11]
