@@ -42,6 +42,12 @@ from corpus_assets.kernels.html_names import (
 )
 
 NUM_CONTEXTS = len(CONTEXTS)
+LEVELS = (3, 5, 8, 11, 12)
+"""Groups of which it is counted how often they are named: comments within a list of comments within a part for
+comments are comments, and an article in one element that is called so need not be.
+"""
+_LEVELS = np.array(LEVELS, np.int32)
+_MOST_LEVELS = 9
 _NEAR = ("before_1", "before_2", "before_3", "after_1", "after_2", "after_3")
 NAMES = (
     *block_texts.NAMES,
@@ -58,6 +64,7 @@ NAMES = (
     "right_in_top", "article_good_permille", "body_good_permille",
     "blocks_since_h1", "path_blocks", "path_permille", "path_mean_bytes", "images",
     "bytes_since_good", "bytes_to_good", "blocks_since_heading", "good_before_permille", "siblings",
+    *(f"levels_{i}" for i in LEVELS),
 )  # fmt: skip
 """The columns, in order."""
 NUM_FEATURES = len(NAMES)
@@ -145,7 +152,7 @@ def _bits(value, num_bits, row, f):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values, out):  # type: ignore[no-untyped-def]
+def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture_values, out):  # type: ignore[no-untyped-def]
     n, num_elements = blocks.shape[0], elements.shape[0]
     hashes = np.zeros(n, np.uint64)
     measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes)
@@ -162,6 +169,7 @@ def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values,
 
     paths, children = np.zeros(num_elements, np.uint64), np.zeros(num_elements, np.int32)
     article, body = np.zeros(num_elements, np.int32), np.zeros(num_elements, np.int32)
+    levels = np.zeros((num_elements, groups.size), np.int32)
     for e in range(1, num_elements):
         element = elements[e]
         parent, tag = element[PARENT], element[TAG]
@@ -170,6 +178,8 @@ def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values,
         share = per_mille(good_until[element[END_BLOCK]] - good_until[element[FIRST_BLOCK]], page_good)
         article[e] = share if tag in (_ARTICLE, _MAIN) else article[parent]
         body[e] = share if element[FLAGS] & BODY_GROUPS else body[parent]
+        for k in range(groups.size):
+            levels[e, k] = min(_MOST_LEVELS, levels[parent, k] + ((element[FLAGS] >> groups[k]) & 1))
     size = 64
     while size < 2 * n + 2:
         size *= 2
@@ -253,6 +263,7 @@ def _features(text, blocks, elements, is_leaf, furniture_keys, furniture_values,
         row[f + 6] = bytes_until[following] - bytes_until[b + 1] if following < n else _FAR_BYTES
         row[f + 7] = min(FAR, b - last_heading) if last_heading >= 0 else FAR
         row[f + 8], row[f + 9] = per_mille(good_until[b], page_good), children[parent] if e > 0 else 0
+        row[f + 10 : f + 10 + groups.size] = levels[e]
         if own_good > 0:
             last_good = b
 
@@ -261,5 +272,5 @@ def block_features(page: Blocks) -> np.ndarray:
     """One row of int32 `NAMES` a block."""
     out = np.zeros((len(page.blocks), NUM_FEATURES), np.int32)
     if len(out):
-        _features(page.text, page.blocks, page.elements, IS_LEAF, *FURNITURE_TABLE, out)
+        _features(page.text, page.blocks, page.elements, IS_LEAF, _LEVELS, *FURNITURE_TABLE, out)
     return out

@@ -140,6 +140,9 @@ class Page:
         out["good_before_permille"] = per_mille(sum(self.good[:i]), page_good)
         children = [one for one in range(1, len(self.elements)) if self.elements[one][e.PARENT] == parent]
         out["siblings"] = len(children) if element else 0
+        for group in (3, 5, 8, 11, 12):
+            named = [one for one in self.ancestors(element) if self.elements[one][e.FLAGS] >> group & 1]
+            out[f"levels_{group}"] = min(9, len(named))
         return out
 
 

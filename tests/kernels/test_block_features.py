@@ -67,3 +67,8 @@ def test_far_is_as_far_as_it_gets():
     page = html_blocks((f"<p>{LONG}" + 80 * "<p>x").encode())
     found = block_features(page)[:, NAMES.index("blocks_since_good")]
     assert found.tolist() == [FAR, *range(1, FAR), *(81 - FAR) * [FAR]]
+
+
+@pytest.mark.parametrize(("around", "levels"), [(0, 0), (1, 1), (3, 3), (12, 9)])
+def test_it_is_counted_how_often_a_part_is_named_around_a_block(around, levels):
+    of_text(around * "<div class=comments>" + "<p>Words.", levels_3=levels, levels_5=0, group_3=int(around > 0))
