@@ -170,6 +170,7 @@ def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture
     paths, children = np.zeros(num_elements, np.uint64), np.zeros(num_elements, np.int32)
     article, body = np.zeros(num_elements, np.int32), np.zeros(num_elements, np.int32)
     levels = np.zeros((num_elements, groups.size), np.int32)
+    paths[0] = 1
     for e in range(1, num_elements):
         element = elements[e]
         parent, tag = element[PARENT], element[TAG]
@@ -189,9 +190,9 @@ def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture
     next_good = np.full(n + 1, n, np.int64)
     for b in range(n - 1, -1, -1):
         next_good[b] = b if good_until[b + 1] > good_until[b] else next_good[b + 1]
-        text_slot[b] = _slot(text_keys, hashes[b] | _U64(1))
+        text_slot[b] = _slot(text_keys, max(hashes[b], _U64(1)))
         copies[text_slot[b]] += 1
-        slot = _slot(path_keys, paths[blocks[b, ELEMENT]] | _U64(1))
+        slot = _slot(path_keys, max(paths[blocks[b, ELEMENT]], _U64(1)))
         path_slot[b] = slot
         path_blocks[slot] += 1
         path_bytes[slot] += out[b, BYTES] * (1000 - out[b, LINK_PERMILLE]) // 1000

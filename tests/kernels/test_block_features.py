@@ -72,3 +72,16 @@ def test_far_is_as_far_as_it_gets():
 @pytest.mark.parametrize(("around", "levels"), [(0, 0), (1, 1), (3, 3), (12, 9)])
 def test_it_is_counted_how_often_a_part_is_named_around_a_block(around, levels):
     of_text(around * "<div class=comments>" + "<p>Words.", levels_3=levels, levels_5=0, group_3=int(around > 0))
+
+
+@pytest.mark.parametrize(
+    ("page", "alike"),
+    [
+        (b"<div><p>One.</p><section>Two.</section><p>Three.", [2, 1, 2]),
+        (b"Nowhere.<div>In the first tag there is.</div>Nowhere.", [2, 1, 2]),
+        (b"<div>One.<div>Below.</div></div><div>Two.</div>", [2, 1, 2]),
+    ],
+)
+def test_paths_that_differ_in_one_bit_or_in_length_are_told_apart(page, alike):
+    found = block_features(html_blocks(page))
+    assert found[:, NAMES.index("path_blocks")].tolist() == alike
