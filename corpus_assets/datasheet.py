@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.partitions import by_version
 from corpus_assets.plans.datasheet import write_datasheet
 from formats import durable
@@ -9,7 +10,14 @@ from formats.naming import VersionKey
 from resources.store import Store
 
 
-@dg.asset(partitions_def=by_version, deps=["manifest"], group_name="release", kinds={"html"}, code_version="2")
+@dg.asset(
+    partitions_def=by_version,
+    deps=["manifest"],
+    group_name="release",
+    kinds={"html"},
+    code_version="2",
+    automation_condition=WHEN_READY,
+)
 def datasheet(context: dg.AssetExecutionContext, store: Store) -> dg.MaterializeResult:
     """Counts, licences, languages and the funnel of drops of a published version."""
     sheet = write_datasheet(store.layout, VersionKey.parse(context.partition_key))

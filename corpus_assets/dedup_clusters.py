@@ -3,6 +3,7 @@
 import dagster as dg
 
 from corpus_assets import pictures
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.doc_signals import doc_signals
 from corpus_assets.filtered_docs import filtered_docs
 from corpus_assets.minhash_signatures import minhash_signatures
@@ -27,6 +28,7 @@ _OF_SOURCES = (doc_signals, filtered_docs, minhash_signatures)
     group_name="dedup",
     kinds={"parquet"},
     code_version=survivors.CODE_VERSION,
+    automation_condition=WHEN_READY,
     pool="cpu",
 )
 def dedup_clusters(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:

@@ -4,6 +4,7 @@ import dagster as dg
 
 from corpus_assets import (
     alerts,
+    automation,
     datasheet,
     dedup_clusters,
     doc_signals,
@@ -64,6 +65,7 @@ defs = dg.Definitions(
         alerts.alert_on_failed_checks,
         alerts.deliver_waiting_alerts,
         ingest.ingest_new_sources,
+        automation.make_new_versions,
     ],
     resources={
         "store": Store.of_environment(),

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.partitions import by_pair, version_to_pairs
 from corpus_assets.pictures import as_metadata
 from corpus_assets.plans.language_counts import language_counts
@@ -20,6 +21,7 @@ from resources.store import Store
     group_name="measure",
     kinds={"parquet"},
     code_version=measure_documents.CODE_VERSION,
+    automation_condition=WHEN_READY,
     pool="cpu",
 )
 def doc_signals(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from corpus_assets import pictures
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.doc_signals import doc_signals
 from corpus_assets.partitions import by_pair, version_to_pairs
 from corpus_assets.plans.funnel import verdict_counts
@@ -21,6 +22,7 @@ from resources.store import Store
     group_name="measure",
     kinds={"parquet"},
     code_version=filter_documents.CODE_VERSION,
+    automation_condition=WHEN_READY,
     pool="cpu",
 )
 def filtered_docs(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.doc_signals import doc_signals
 from corpus_assets.filtered_docs import filtered_docs
 from corpus_assets.partitions import by_pair, version_to_pairs
@@ -19,6 +20,7 @@ from resources.store import Store
     group_name="dedup",
     kinds={"parquet"},
     code_version=sign_documents.CODE_VERSION,
+    automation_condition=WHEN_READY,
     pool="cpu",
 )
 def minhash_signatures(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.kernels.fuse_filter import FALSE_POSITIVE_RATE
 from corpus_assets.partitions import by_version
 from corpus_assets.plans import ngram_index as plan
@@ -18,6 +19,7 @@ from resources.store import Store
     group_name="release",
     kinds={"parquet"},
     code_version=index_ngrams.CODE_VERSION,
+    automation_condition=WHEN_READY,
     pool="cpu",
 )
 def ngram_index(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.ledger_entry import ledger_entry
 from corpus_assets.partitions import by_pair
 from corpus_assets.plans.pinned import load_pair
@@ -19,6 +20,7 @@ from resources.store import Store
     group_name="ingest",
     kinds={"zstd"},
     code_version="1",
+    automation_condition=WHEN_READY,
     pool="fetch",
 )
 def raw_fetch(

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.dedup_clusters import dedup_clusters
 from corpus_assets.doc_signals import doc_signals
 from corpus_assets.partitions import by_pair, version_to_pairs
@@ -27,6 +28,7 @@ from resources.store import Store
     group_name="release",
     kinds={"parquet"},
     code_version=scrub_documents.CODE_VERSION,
+    automation_condition=WHEN_READY,
     pool="cpu",
 )
 def scrubbed_docs(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:

@@ -7,6 +7,7 @@ import dagster as dg
 import pyarrow as pa
 
 from corpus_assets import pictures
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.dedup_clusters import dedup_clusters
 from corpus_assets.doc_signals import doc_signals
 from corpus_assets.filtered_docs import filtered_docs
@@ -57,6 +58,7 @@ _LINEAGE = dg.TableColumnLineage(
             group_name="release",
             kinds={"parquet"},
             code_version=place_rows.CODE_VERSION,
+            automation_condition=WHEN_READY,
             metadata={"dagster/column_schema": _COLUMNS, "dagster/column_lineage": _LINEAGE},
             description="The published rows, sorted by id, as byte-identical Parquet shards. `lineage` says which "
             "ledger rows each shard draws from; `ledger_rows` leads to each row as this version pins it.",
@@ -67,6 +69,7 @@ _LINEAGE = dg.TableColumnLineage(
             group_name="release",
             kinds={"json"},
             code_version=place_rows.CODE_VERSION,
+            automation_condition=WHEN_READY,
             description="Every shard's hash and rows, what was dropped and why; its digest is the version's lock. What "
             "is in it, for people, is in `datasheet`; why a document went, `corpus trace` says.",
         ),

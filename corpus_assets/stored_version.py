@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from corpus_assets.automation import WHEN_READY
 from corpus_assets.partitions import by_version
 from corpus_assets.plans.push import push
 from resources.remote_store import RemoteStore
@@ -14,6 +15,7 @@ from resources.store import Store
     group_name="release",
     kinds={"s3"},
     code_version="1",
+    automation_condition=WHEN_READY,
     pool="push",
 )
 def stored_version(context: dg.AssetExecutionContext, store: Store, remote_store: RemoteStore) -> dg.MaterializeResult:

@@ -1,0 +1,67 @@
+"""What a version that is not published needs, asked for as soon as what it is made of is there; off until turned on.
+
+One condition on every asset from raw_fetch to what is published; ledger_entry is asked for by the ingest sensor, which
+holds the ledger against the configs. It is evaluated in the code location: it looks at the locks of published versions.
+"""
+
+import dagster as dg
+
+from corpus_assets import inputs
+from corpus_assets.partitions import LAYOUT
+from formats.naming import VersionKey
+
+
+class NotPublished(dg.AutomationCondition[dg.AssetKey]):
+    """True of partitions whose version has no lock on disk. Dagster's history need not know a version that is
+    published: it was pulled, or made into another history; nothing of it is made again.
+    """
+
+    @property
+    def description(self) -> str:
+        return "Its version is not published"
+
+    @property
+    def name(self) -> str:
+        return "not_published"
+
+    def evaluate(self, context: dg.AutomationContext[dg.AssetKey]) -> dg.AutomationResult[dg.AssetKey]:
+        asked = context.candidate_subset.expensively_compute_asset_partitions()
+        versions = {one.partition_key: str(one.partition_key).rpartition("@")[2] for one in asked}
+        published = {key for key in set(versions.values()) if LAYOUT.lock(VersionKey.parse(key)).exists()}
+        left = {one for one in asked if versions[one.partition_key] not in published}
+        return dg.AutomationResult(
+            context, context.asset_graph_view.get_asset_subset_from_asset_partitions(context.key, left)
+        )
+
+
+_AC = dg.AutomationCondition
+WHEN_READY = (
+    (
+        _AC.missing()
+        & ~_AC.in_progress()
+        & ~_AC.execution_failed()  # what failed waits for a person; the alert has gone out
+        & NotPublished()
+        & ~_AC.any_deps_missing()  # of a version: of any of its sources
+        & ~_AC.any_deps_in_progress()
+        & _AC.all_deps_match(
+            _AC.all_checks_match(_AC.check_passed(), blocking_only=True) | _AC.will_be_requested()
+        ).with_label("all_deps_blocking_checks_passed or run before it in the same run")
+    )
+    .ignore(dg.AssetSelection.groups(inputs.GROUP, include_sources=True))  # files that are there, observed or not
+    .with_label("ready, never made, and not published")
+)
+"""What is asked for together and has the same keys is one run, in which a blocking check that fails stops the rest."""
+
+make_new_versions = dg.AutomationConditionSensorDefinition(
+    "make_new_versions",
+    target=dg.AssetSelection.all(),
+    default_status=dg.DefaultSensorStatus.STOPPED,
+    minimum_interval_seconds=30,
+    emit_backfills=False,  # a run a source, as the ingest sensor and `corpus build` have it
+    use_user_code_server=True,
+    description="Takes every version that is not published from its ledger rows to the published version: a run of "
+    "each source once the checks of its row passed, dedup_clusters once all sources of the version are there, "
+    "scrubbed_docs, then shards, manifest, datasheet and n-gram index. A blocking check that fails stops what comes "
+    "after it; what failed is not run again by itself. Published versions are left alone. Turn on "
+    "ingest_new_sources, too: it runs ledger_entry.",
+)
