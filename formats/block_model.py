@@ -4,7 +4,6 @@ One JSON object in canonical bytes, so that equal models are equal files; its SH
 """
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +83,7 @@ def from_bytes(data: bytes, path: Path | str, sha256: str | None = None) -> Bloc
     if sha256 not in (None, digest):
         raise CorruptDataError(path, "sha256", sha256, digest, _TODO)
     try:
-        model = _model(json.loads(data), digest)
+        model = _model(durable.json_value(data), digest)
         exact = to_bytes(model)  # not of Infinity or half a surrogate pair, which Python's JSON reads
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptDataError(path, "content", "a block model", str(error)[:200] or repr(error), _TODO) from None

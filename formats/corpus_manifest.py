@@ -233,7 +233,7 @@ def read_locked(folder: Path, lock: Path) -> tuple[dict[str, Any], str]:
 def parse(data: bytes, path: Path) -> dict[str, Any]:
     """The manifest in what was read of `path`. Raises as `read` does."""
     try:
-        manifest = json.loads(data)
+        manifest = durable.json_value(data)
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(path, "manifest", "JSON in UTF-8", repr(error)[:200], _TODO) from None
     validate(manifest, path)

@@ -342,7 +342,7 @@ def open_folder(folder: Path, schema: pa.Schema) -> Dataset:
     path = folder / MANIFEST
     try:
         data = path.read_bytes()
-        manifest = json.loads(data)
+        manifest = durable.json_value(data)
         if (kind := (manifest["format"], manifest["version"])) != ("dataset", VERSION):
             raise SchemaMismatchError(path, "format and version", ("dataset", VERSION), kind, _TODO)
         said, holds = manifest.pop("sha256"), canonical.digest(manifest)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from formats import durable
 from formats.errors import ConfigError
 from formats.json_fields import Choice, Listing, Text, Whole, table
 
@@ -46,7 +47,7 @@ class DedupLabels:
 def read(path: Path) -> DedupLabels:
     """Raises ConfigError that names every field that is wrong, and a pair that is labelled twice."""
     try:
-        document = json.loads(path.read_bytes())
+        document = durable.json_value(path.read_bytes())
     except OSError as error:
         told = f"{path}: cannot be read ({error.strerror}); give the file that the page of `corpus dedup sample` saved"
         raise ConfigError(told) from None

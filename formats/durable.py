@@ -239,10 +239,17 @@ def json_of(path: Path, todo: str = _REMAKE) -> Any:
 def json_in(data: bytes, path: Path, todo: str = _REMAKE) -> Any:
     """The JSON value in what was read of `path`. Raises CorruptDataError, which says `todo`, when it is none."""
     try:
-        text = data.decode("utf-8")  # json.loads itself lets UTF-8 encoded surrogates through
-        value = json.loads(text)
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text that has a digest
-        return value
+        return json_value(data)
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(path, "content", "JSON in UTF-8", repr(error)[:200], todo) from None
+
+
+def json_value(data: bytes) -> Any:
+    """The JSON value in bytes that are UTF-8. Raises ValueError for others and for half a surrogate pair, which is no
+    text: it has no digest, and no message can be printed that names it. RecursionError where it is nested too deeply.
+    """
+    text = data.decode("utf-8")  # json.loads itself guesses UTF-16, and lets UTF-8 encoded surrogates through
+    value = json.loads(text)
+    if "\\u" in text:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return value

@@ -262,7 +262,7 @@ def read_seal(folder: Path) -> dict[str, dict[str, Any]]:
     """The `files` of the seal. Raises CorruptDataError when it is missing or unreadable."""
     path = folder / SEAL
     try:
-        document = json.loads(path.read_bytes())
+        document = durable.json_value(path.read_bytes())
     except durable.NO_FILE:
         raise CorruptDataError(path, "seal", "a file", durable.instead_of_a_file(path), _TODO) from None
     except (ValueError, RecursionError) as error:

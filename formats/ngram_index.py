@@ -6,7 +6,6 @@ a snapshot pins.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from formats import canonical, dataset
+from formats import canonical, dataset, durable
 from formats.dataset import Shard
 from formats.errors import CorruptDataError, SchemaMismatchError
 from formats.json_fields import Choice, Listing, Rules, Text, Whole, described, table
@@ -203,7 +202,7 @@ def read(folder: Path, sha256: str) -> NgramIndex:
     if (found := hashlib.sha256(data).hexdigest()) != sha256:
         raise CorruptDataError(path, "sha256", sha256, found, _TODO)
     try:
-        document = json.loads(data)
+        document = durable.json_value(data)
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(path, "content", "JSON", repr(error)[:200], _TODO) from None
     validate(document, path)

@@ -91,7 +91,7 @@ def read(path: Path) -> Checkpoint:
     if len(data) > MAX_BYTES:
         raise CorruptDataError(path, "length", f"at most {MAX_BYTES} bytes", "longer", _TODO)
     try:
-        value = json.loads(data)
+        value = durable.json_value(data)
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(path, "checkpoint", "JSON", repr(error), _TODO) from None
     validate(value, path)

@@ -211,7 +211,7 @@ def open_set(folder: Path) -> RawSet:
     path = folder / MANIFEST
     data, digest = durable.read_locked(folder / LOCK, path, _TODO)
     try:
-        manifest = json.loads(data)
+        manifest = durable.json_value(data)
         form = (manifest["format"], manifest["version"])
         parts = tuple(_shard(folder, i, part, "documents", part_name(i)) for i, part in enumerate(manifest["parts"]))
         rejects = _shard(folder, 0, manifest["rejects"], "rejects", REJECTS)
@@ -254,7 +254,7 @@ def read_rejects(raw: RawSet) -> Iterator[dict[str, Any]]:
     with compressed.open_file(path) as stream:
         for number, line in enumerate(stream.lines(_MAX_LINE_BYTES)):
             try:
-                value = json.loads(line or b"")
+                value = durable.json_value(line or b"")
                 if not isinstance(value, dict) or set(value) != {"url", "position", "reason"}:
                     raise ValueError("other keys")
                 _of(str, value["url"]), _of(int, value["position"]), _of(str, value["reason"])

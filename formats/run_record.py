@@ -211,7 +211,7 @@ def read(path: Path | str) -> RunRecord:
     if len(data) > MAX_BYTES:
         raise OrderError(f"{path}: more than {MAX_BYTES} bytes, expected a run record; {_TODO}")
     try:
-        value = json.loads(data)
+        value = durable.json_value(data)
     except (ValueError, RecursionError) as error:
         raise OrderError(f"{path}: is no JSON ({str(error)[:100]}); {_TODO}") from None
     return from_json(value, path)

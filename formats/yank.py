@@ -73,7 +73,7 @@ def read(path: Path) -> Yank | None:
 def parse(data: bytes, where: object) -> Yank:
     """The record in what was read of `where`. Raises as `read` does."""
     try:
-        document = json.loads(data)
+        document = durable.json_value(data)
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(where, "content", "JSON in UTF-8", repr(error)[:200], _TODO) from None
     for field, wrong in table(Yank).problems(document, ""):

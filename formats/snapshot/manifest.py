@@ -4,7 +4,6 @@ The manifest keeps shards in columns: ten thousand of them are read in some 20 m
 """
 
 import hashlib
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -202,7 +201,7 @@ def read(root: Path, snapshot_id: str) -> Snapshot:
     if (found := ID_PREFIX + hashlib.sha256(data).hexdigest()) != snapshot_id:
         raise CorruptDataError(path, "sha256", snapshot_id, found, _TODO)
     try:
-        document = json.loads(data)
+        document = durable.json_value(data)
     except (ValueError, RecursionError) as error:
         raise CorruptDataError(path, "manifest", "JSON", repr(error)[:200], _TODO) from None
     validate(document, path)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corpus_assets.stages.tokenize_documents import _order
+from corpus_assets.stages.tokenize_documents import document_hashes
 from formats.order.mixture import Mixture
 from formats.order.order import Bucket, Order
 
@@ -17,7 +17,7 @@ WIDEST = 4.9
 def served():
     """(number in the input, source) of each document in the order served: stored by hash, then read by the loader."""
     names = [f"{source}:{k}" for source, share in SOURCES.items() for k in range(round(share * N))]
-    stored = np.argsort(np.array([int.from_bytes(_order(name, 11), "big") for name in names], np.uint64))
+    stored = np.argsort(document_hashes(names, 11)[:, 0])
     order = Order([Bucket("all", (N // 3, N // 3, N // 3))], 3, [Mixture(0, {"all": 1}, 16, CHUNK)], chunk=CHUNK)
     _, row = order.locate(np.arange(N))
     number = stored[row]
