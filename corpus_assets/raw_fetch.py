@@ -50,4 +50,4 @@ def raw_fetch(
 
 
 def _tell(files: int, of_files: int, documents: int) -> None:
-    tell(f"files read, {documents:,} documents", files, of_files)
+    tell(f"documents, {files:,} of {of_files:,} files read", documents, 0)  # nobody knows how many there will be

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from resources.download.progress import LogProgress
 
 Listener = Callable[[str, int, int], None]
-"""(what, done, of how many); `what` names the unit, such as "shards" or a file's bytes."""
+"""(what, done, of how many, 0 where nobody knows); `what` names the unit, such as "shards" or "bytes of" a file, and
+after a comma what else is to be said.
+"""
 
 LOG_EVERY_SECONDS = 10.0
 _log = logging.getLogger("corpus.progress")
@@ -31,7 +33,10 @@ class _Log:
             if now - self._last < LOG_EVERY_SECONDS:
                 return
             self._last = now
-        _log.info("%s: %d of %d", what, done, total)
+        if total:
+            _log.info("%s: %d of %d", what, done, total)
+        else:
+            _log.info("%d %s", done, what)
 
 
 _listener: Listener = _Log()

@@ -12,11 +12,11 @@ from corpus_assets.commands.build import (
     add_machine_options,
     build,
     open_engine,
-    opened,
     run_layer,
     store_too,
     take_machine_options,
 )
+from corpus_assets.commands.builder import opened
 from corpus_assets.plans import yanking
 from corpus_assets.plans.pinned import Build, load_version
 from corpus_assets.plans.snapshot import last_snapshot

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from corpus_assets import cli
-from corpus_assets.commands import build, environment, tokenize, up, verify_snapshot
+from corpus_assets.commands import build, builder, environment, tokenize, up, verify_snapshot
 from corpus_assets.commands.unchanged import UnchangedTokens
 from corpus_assets.plans.pinned import load_version
 from corpus_assets.plans.snapshot import last_snapshot
@@ -39,7 +39,7 @@ class Root:
         tokens = open_build(self.layout, made.engine, KEY)
         version = load_version(self.layout, tiny.V1)
         unchanged = UnchangedTokens(made, version, self.instance, checks, tokens=tokens)
-        return build.run_layer(build.Builder(job, self.instance, {}, False), unchanged, [str(KEY)], tokenize.ASSETS)
+        return build.run_layer(builder.Builder(job, self.instance, {}, False), unchanged, [str(KEY)], tokenize.ASSETS)
 
     def ran(self) -> int:
         """How many runs it made; it has to succeed."""

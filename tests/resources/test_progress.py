@@ -43,3 +43,12 @@ def test_bytes_of_a_file_are_told_with_the_total_it_began_with():
         fetch.begin("a.gz", 10, 100)
         fetch.advance("a.gz", 60)
     assert heard == [("bytes of a.gz", 10, 100), ("bytes of a.gz", 60, 100)]
+
+
+def test_the_log_says_no_total_where_nobody_knows_it(monkeypatch, caplog):
+    clock = iter([0.0, 11.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    log = progress._Log()
+    with caplog.at_level(logging.INFO, "corpus.progress"):
+        log("documents, 0 of 2 files read", 5_000, 0)
+    assert [record.getMessage() for record in caplog.records] == ["5000 documents, 0 of 2 files read"]
