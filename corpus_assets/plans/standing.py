@@ -104,6 +104,13 @@ def _by_steps(build: Build, version: Version, published: bool) -> VersionStandin
     if published:
         kept = {source: [_not_needed(one) for one in found] for source, found in sources.items()}
         return VersionStanding(kept, [_not_needed(whole[0]), *_published(build, version)], True)
+    begun = {pair.source: build.layout.pinned_row(pair).exists() for pair in version.pairs}
+    if not all(begun.values()):  # what needs all sources was never made of this version either
+        whole = [_not_begun(one) for one in whole]
+        sources = {
+            source: [*(found[:-1] if begun[source] else map(_not_begun, found[:-1])), _not_begun(found[-1])]
+            for source, found in sources.items()
+        }
     lies_there = build.layout.version(version.key).exists()
     why = "shards without a lock: a build was killed while it published them" if lies_there else ""
     return VersionStanding(sources, [*whole, *(Standing(asset, State.MISSING, why) for asset in PUBLISHED)], False)
@@ -112,6 +119,13 @@ def _by_steps(build: Build, version: Version, published: bool) -> VersionStandin
 def _not_needed(found: Standing) -> Standing:
     """What was on the way to a published version, and is not there or would be made otherwise today."""
     return found if found.state in (State.DONE, State.RUNNING) else replace(found, state=State.NOT_KEPT, why="")
+
+
+def _not_begun(found: Standing) -> Standing:
+    """Of a source whose row this version never pinned: what lies there was made for other versions, so that nothing of
+    this one is stale.
+    """
+    return replace(found, state=State.MISSING, why="") if found.state is State.STALE else found
 
 
 def _source(build: Build, version: Version, key: PairKey, before: MadeBefore, pairs: list[Pair]) -> list[Standing]:

@@ -152,7 +152,28 @@ def test_another_version_shows_what_it_will_take_over(tmp_path, capsys):
     tiny.write_config(layout, VersionKey("tiny", "v2"), sources=["tales", "web"])
     code, said = told(capsys, layout, "tiny.v2")
     assert code == 1
-    assert states(said["versions"][0], "web") == ["missing", *["done"] * 4, "stale"]
+    assert states(said["versions"][0], "web") == ["missing", *["done"] * 4, "missing"]
+
+
+def test_nothing_of_a_version_that_was_never_begun_is_stale_whatever_others_made_of_its_sources(tmp_path, capsys):
+    layout = tiny.copy(tmp_path / "root")
+    tiny.write_config(layout, VersionKey("tiny", "v2"), profiles={"prose": {"too_short": 10, "too_few_words": 9}})
+    _, said = told(capsys, layout, "tiny.v2")
+    version = said["versions"][0]
+    assert states(version, "web") == ["missing", "done", "done", *["missing"] * 3]
+    assert version["whole"]["dedup_clusters"]["state"] == version["state"] == "missing"
+    assert told(capsys, layout, "tiny.v1")[1]["versions"][0]["whole"]["dedup_clusters"]["state"] == "done"
+
+
+def test_a_source_that_joined_is_missing_and_the_changed_one_beside_it_is_stale(tmp_path, capsys):
+    layout = tiny.unbuilt(tmp_path)
+    tiny.write_config(layout, sources=["tales", "web"])
+    built_up_to(layout, "publish")
+    tiny.write_config(layout, profiles={"prose": {"too_short": 10, "too_few_words": 9}})
+    version = told(capsys, layout, "tiny.v1")[1]["versions"][0]
+    assert states(version, "web") == ["done"] * 3 + ["stale"] * 2 + ["missing"]
+    assert states(version, "notes") == ["missing"] * 6
+    assert version["whole"]["dedup_clusters"]["state"] == "missing"
 
 
 def test_lists_of_sites_are_looked_for_and_not_made(tmp_path, capsys):
