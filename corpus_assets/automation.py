@@ -34,6 +34,8 @@ class NotPublished(dg.AutomationCondition[dg.AssetKey]):
         )
 
 
+_INPUTS = [one.key for one in (inputs.observe_ledger, inputs.observe_configs, inputs.observe_eval_sets)]
+"""Files that are there, observed or not: Dagster takes what was never observed for missing."""
 _AC = dg.AutomationCondition
 WHEN_READY = (
     (
@@ -47,7 +49,7 @@ WHEN_READY = (
             _AC.all_checks_match(_AC.check_passed(), blocking_only=True) | _AC.will_be_requested()
         ).with_label("all_deps_blocking_checks_passed or run before it in the same run")
     )
-    .ignore(dg.AssetSelection.groups(inputs.GROUP, include_sources=True))  # files that are there, observed or not
+    .ignore(dg.AssetSelection.assets(*_INPUTS))
     .with_label("ready, never made, and not published")
 )
 """What is asked for together and has the same keys is one run, in which a blocking check that fails stops the rest."""
