@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from typing import Any
 
@@ -18,11 +19,13 @@ from corpus_assets.commands.build import (
 )
 from corpus_assets.commands.builder import opened
 from corpus_assets.plans import yanking
+from corpus_assets.plans.for_people import plural, share
 from corpus_assets.plans.pinned import Build, load_version
 from corpus_assets.plans.snapshot import last_snapshot
 from corpus_assets.plans.token_build import load_checked, open_build
 from formats.layout import Layout
 from formats.naming import TokensKey
+from formats.snapshot.manifest import Snapshot
 
 ASSETS = ("token_shards", "snapshot")
 """What is keyed by token set, in one run: nothing comes between."""
@@ -80,5 +83,16 @@ def tokenize(layout: Layout, key: TokensKey, *, verbose: bool = False) -> int:
     made = last_snapshot(layout, key)
     tokens_made = made.document["counts"]["tokens"]
     print(f"{key} has {tokens_made:,} tokens, in {time.monotonic() - began:.1f} s: {made.folder}")
-    print(made.snapshot_id)
+    print(*packing_of(made), made.snapshot_id, sep="\n")
     return 0
+
+
+def packing_of(made: Snapshot) -> Iterator[str]:
+    """How the documents fit into the sequences, in a line; a second one where that is mostly padding."""
+    counts = made.document["counts"]
+    cut, padding, places = counts["cut_documents"], counts["padding"], counts["padding"] + counts["tokens"]
+    of_places = f"{padding:,} of {plural(places, 'place')} ({share(padding, places)})"
+    yield f"cut: {cut:,} of {plural(counts['documents'], 'document')}; padding: {of_places}"
+    if 2 * padding > places:
+        less = "a shorter seq_len" if made.document["packing"] == "concat" else "a shorter seq_len or packing: concat"
+        yield f"note: more than half of the snapshot is padding; {less} leaves less, larger shard_tokens may too"

@@ -79,6 +79,8 @@ def verify_version(
     _tell_yank(layout, report)
     manifest = check_manifest(folder, report)
     if manifest is None:
+        left_out = ("shards", "rows") if shards_only else ("shards", "rows", "evidence")
+        report.leave_out(left_out, "the manifest cannot be used")
         return report
     published = check_shards(folder, manifest, report, say)
     if shards_only:

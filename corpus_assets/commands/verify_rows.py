@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus_assets.commands.verify_report import Say, VerifyReport
+from corpus_assets.plans.for_people import plural
 from corpus_assets.validation import tables
 from formats import corpus_manifest, corpus_shard
 from formats.errors import CorruptDataError
@@ -75,7 +76,7 @@ def check_shards(folder: Path, manifest: dict[str, Any], report: VerifyReport, s
     """Check every shard and every row; what the rows are for the evidence, None where not all of them were read."""
     hashes = report.check("shards", "every shard has the hash, the columns and the number of rows the manifest says")
     rows = Rows(report, manifest)
-    start = 0
+    start = num_unread = 0
     for i, entry in enumerate(manifest["shards"]):
         if say:
             say(entry["name"])
@@ -86,11 +87,13 @@ def check_shards(folder: Path, manifest: dict[str, Any], report: VerifyReport, s
             rows.published.num_bytes += (folder / entry["name"]).stat().st_size
         except CorruptDataError as error:
             hashes.add(error)
+            num_unread += 1
         start += entry["rows"]
     if not hashes.ok:
-        report.notes.append("rows of shards that could not be read were not checked")
+        rows.left_out(f"of {plural(len(manifest['shards']), 'shard')}, those that could not be read: {num_unread}")
         return None
     if not rows.values.ok:
+        rows.left_out("rows with values that they may not hold")
         return None
     if rows.redactions != (counted := sum(manifest["pii"].values())):
         rows.pii.add(f"{folder}: pii_redactions sum to {rows.redactions}, the manifest's pii to {counted}")
@@ -112,6 +115,11 @@ class Rows:
         self.last_id: bytes | None = None
         num_rows = sum(entry["rows"] for entry in manifest["shards"])
         self.not_first = np.zeros(-(-num_rows // 8), np.uint8)
+
+    def left_out(self, why: str) -> None:
+        """What no check saw: where the other rows show no problem, nothing is known."""
+        for check in (self.values, self.order, self.texts, self.splits, self.clusters, self.pii):
+            check.unread = why
 
     def look_at(self, batch: pa.RecordBatch, path: Path) -> None:
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from corpus_assets.commands.verify_report import Report, Say
 from corpus_assets.plans import audit_snapshot, named_snapshot, yanking
+from corpus_assets.plans.for_people import plural
 from formats import corpus_manifest, durable
 from formats.errors import CorpusError, CorruptDataError
 from formats.layout import Layout
@@ -43,38 +44,45 @@ def verify(layout: Layout, key: str, *, say: Say | None = None) -> SnapshotRepor
         snapshot = manifest.read(layout.root, snapshot_id)
     except CorruptDataError as error:
         check.add(error)
+        report.leave_out(("files", "documents", "ids", "counts"), "the manifest cannot be used")
         return report
     try:
         record = yanking.of_snapshot(layout, snapshot_id)
         report.notes += [str(record)] if record else []
     except CorruptDataError as error:
         report.check("yank", "the mark beside the snapshot or its version can be read").add(error)
-    _check_files(snapshot, report, say)
-    _check_shards(snapshot, report, say)
-    check = report.check("counts", "the manifest's counts are the sums of its shards")
+    wrong = _check_files(snapshot, report, say)
+    _check_shards(snapshot, report, say, wrong)
+    check = report.check("counts", "the manifest's counts are the sums of what it says of its shards")
     for problem in audit_snapshot.sum_problems(snapshot):
         check.add(problem)
     _check_corpus(layout, snapshot, report)
     return report
 
 
-def _check_files(snapshot: Snapshot, report: Report, say: Say | None) -> None:
+def _check_files(snapshot: Snapshot, report: Report, say: Say | None) -> set[str]:
+    """The names of the files that are not those of the manifest."""
     shards = audit_snapshot.all_shards(snapshot)
     check = report.check(
         "files", f"{len(shards)} shards and their indexes have their lengths and hashes; no other file"
     )
     if say:
         say(f"{snapshot.folder}: hashing")
-    for problem in audit_snapshot.file_problems(snapshot):
+    wrong = audit_snapshot.wrong_files(snapshot)
+    for problem in (*wrong.values(), *audit_snapshot.folder_problems(snapshot)):
         check.add(problem)
+    return set(wrong)
 
 
-def _check_shards(snapshot: Snapshot, report: Report, say: Say | None) -> None:
+def _check_shards(snapshot: Snapshot, report: Report, say: Say | None, wrong: set[str]) -> None:
+    """A problem that damaged files still show is told; where they show none, nothing is known."""
+    shards, num_damaged = audit_snapshot.all_shards(snapshot), 0
     pieces = report.check("documents", "their pieces make them up, whole and end to end, as counted")
     ids = report.check("ids", f"each is below {snapshot.document['vocab_size']}; what is in no document is padding")
-    for shard in audit_snapshot.all_shards(snapshot):
+    for shard in shards:
         if say:
             say(shard.name)
+        num_damaged += bool(wrong & {shard.name, shard.index_name})
         try:
             back = audit_snapshot.read_back(snapshot, shard)
         except CorruptDataError:  # it is named among the files
@@ -82,6 +90,10 @@ def _check_shards(snapshot: Snapshot, report: Report, say: Say | None) -> None:
         for check, finder in ((pieces, audit_snapshot.piece_problems), (ids, audit_snapshot.id_problems)):
             for problem in finder(snapshot, back):
                 check.add(problem)
+    if num_damaged:
+        pieces.unread = ids.unread = (
+            f"of {plural(len(shards), 'shard')}, those damaged, named under files: {num_damaged}"
+        )
 
 
 def _check_corpus(layout: Layout, snapshot: Snapshot, report: Report) -> None:

@@ -33,20 +33,35 @@ def damaged_files(root: Path, snapshot_id: str) -> list[str]:
 
 def file_problems(snapshot: Snapshot) -> Problems:
     """Each file that is missing, short or changed, by its name, and each that the manifest does not name."""
-    named = {
+    yield from wrong_files(snapshot).values()
+    yield from folder_problems(snapshot)
+
+
+def wrong_files(snapshot: Snapshot) -> dict[str, str]:
+    """What is wrong with each file of another hash than the manifest says, by its name there. Hashes all of them."""
+    named = _named(snapshot)
+    with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="hash") as pool:  # hashing lets go of the GIL
+        found = pool.map(lambda one: _wrong_with(snapshot.folder / one[0], one[1]), named.items())
+        return {name: wrong for name, wrong in zip(named, found, strict=True) if wrong}
+
+
+def _named(snapshot: Snapshot) -> dict[str, str]:
+    """The files of a snapshot -> their SHA-256."""
+    return {
         name: digest
         for shard in all_shards(snapshot)
         for name, digest in ((shard.name, shard.sha256), (shard.index_name, shard.index_sha256))
     }
-    with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="hash") as pool:  # hashing lets go of the GIL
-        found = pool.map(lambda one: _wrong_with(snapshot.folder / one[0], one[1]), named.items())
-        yield from (wrong for wrong in found if wrong)
+
+
+def folder_problems(snapshot: Snapshot) -> Problems:
+    """Shards whose length is not that of their sequences, and files that the manifest does not name."""
     for shard in all_shards(snapshot):
         path, expected = snapshot.folder / shard.name, shard.sequences * snapshot.seq_len * snapshot.dtype.itemsize
         if path.is_file() and path.stat().st_size != expected:
             yield f"{path}: has {path.stat().st_size} bytes, its sequences have {expected}"
     lie_there = {path.relative_to(snapshot.folder).as_posix() for path in snapshot.folder.rglob("*") if path.is_file()}
-    for name in sorted(lie_there - set(named) - {manifest.NAME_ON_DISK}):
+    for name in sorted(lie_there - set(_named(snapshot)) - {manifest.NAME_ON_DISK}):
         yield f"{snapshot.folder / name}: is no file of the snapshot; remove it"
 
 

@@ -32,11 +32,14 @@ from formats.naming import PairKey, VersionKey
 @dataclass(frozen=True)
 class Stored:
     """One asset of one partition: `data_version` is what its next materialization would report, were nothing made anew;
-    `files` are to have the length and hash that their manifests say.
+    `files` are to have the length and hash that their manifests say. A run makes those of `made_again` anew, where they
+    do not, from what is stored before them; of the others a person has to delete what is damaged.
     """
 
     data_version: str
     files: tuple[Shard, ...] = ()
+    made_again: frozenset[str] = frozenset()
+    """Paths."""
 
     @property
     def num_bytes(self) -> int:
@@ -69,28 +72,34 @@ def of_tokens(build: TokenBuild, asset: str) -> Stored:
     if asset == "token_shards":
         return _outputs(tokenized(build), packed(build))
     snapshot = last_snapshot(build.layout, build.key)
-    named = [
-        (name, digest)
-        for shard in all_shards(snapshot)
-        for name, digest in ((shard.name, shard.sha256), (shard.index_name, shard.index_sha256))
-    ]
-    files = tuple(_file(snapshot.folder / name, {"sha256": digest}) for name, digest in named)
-    return Stored(snapshot.snapshot_id, files)
+    row_bytes = snapshot.seq_len * snapshot.dtype.itemsize
+    named: list[tuple[str, dict[str, Any]]] = []
+    for shard in all_shards(snapshot):
+        named.append((shard.name, {"sha256": shard.sha256, "bytes": shard.sequences * row_bytes}))
+        named.append((shard.index_name, {"sha256": shard.index_sha256}))
+    return _made_again(snapshot.snapshot_id, [_file(snapshot.folder / name, entry) for name, entry in named])
 
 
 def damaged(stored: Iterable[Stored]) -> list[CorruptDataError]:
     """Why files are not what their manifests say, if any; every one of them is hashed."""
     with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="hash") as pool:  # hashing lets go of the GIL
-        found = pool.map(_wrong_with, [file for one in stored for file in one.files])
+        found = pool.map(_wrong_with, [(file, file.path in one.made_again) for one in stored for file in one.files])
         return [error for error in found if error]
 
 
-def _wrong_with(file: Shard) -> CorruptDataError | None:
+def _wrong_with(held: tuple[Shard, bool]) -> CorruptDataError | None:
+    file, is_made_again = held
     try:
         dataset.verified(file)
     except CorruptDataError as error:
-        return error
+        expected = f"one with sha256 {file.sha256}" if error.field == "file" and not file.num_bytes else error.expected
+        todo = "it is made again" if is_made_again else error.todo
+        return CorruptDataError(error.path, error.field, expected, error.found, todo)
     return None
+
+
+def _made_again(data_version: str, files: Sequence[Shard]) -> Stored:
+    return Stored(data_version, tuple(files), frozenset(file.path for file in files))
 
 
 def _outputs(*stages: Output) -> Stored:
@@ -127,13 +136,14 @@ def _shards(build: Build, key: VersionKey) -> Stored:
         raise CorruptDataError(folder, "files", "shards and manifest alone", extra, "remove the others")
     pairs = load_pairs(build.layout, key)
     steps = _outputs(withheld(build, pairs), placed_rows(build, pairs), outcomes(build, pairs))
-    return Stored(digest, (*(_file(folder / entry["name"], entry) for entry in listed), *steps.files))
+    own = _made_again(digest, [_file(folder / entry["name"], entry) for entry in listed])
+    return Stored(digest, (*own.files, *steps.files), own.made_again)
 
 
 def _manifest(build: Build, key: VersionKey) -> Stored:
     """The manifest, which the lock holds by its hash, and the evidence, which its seal holds."""
     _, _, digest = _locked(build, key)
-    return Stored(digest, _sealed(build, key))
+    return _made_again(digest, _sealed(build, key))
 
 
 def _datasheet(build: Build, key: VersionKey) -> Stored:
@@ -170,4 +180,5 @@ def _sealed(build: Build, key: VersionKey) -> tuple[Shard, ...]:
 
 
 def _file(path: Path, entry: dict) -> Shard:
+    """Not every manifest says how long a file is: then only its hash is held."""
     return Shard(0, str(path), 0, entry.get("bytes", path.stat().st_size if path.is_file() else 0), entry["sha256"])

@@ -1,5 +1,6 @@
 """`corpus tokenize` and `corpus verify` of snapshots: no-op, damage, and what stops before any work."""
 
+import hashlib
 import json
 import shutil
 import sys
@@ -12,12 +13,13 @@ import pytest
 from corpus_assets import cli
 from corpus_assets.commands import build, builder, environment, tokenize, up, verify_snapshot
 from corpus_assets.commands.unchanged import UnchangedTokens
+from corpus_assets.plans import audit_snapshot
 from corpus_assets.plans.pinned import load_version
 from corpus_assets.plans.snapshot import last_snapshot
 from corpus_assets.plans.token_build import open_build
 from formats.errors import ConfigError
 from formats.layout import Layout
-from formats.snapshot import manifest
+from formats.snapshot import manifest, token_shard
 from tests import faults
 from tests.assets import graph, tiny, tiny_tokens
 from tests.plans.tampering import a_build, as_they_lie
@@ -91,10 +93,56 @@ def test_with_nothing_to_do_it_runs_nothing_and_touches_no_file(root, capsys):
 def test_a_damaged_shard_is_named_and_mended(root, capsys, damage):
     path, whole = a_bin(root), a_bin(root).read_bytes()
     damage(path)
+    left = path.read_bytes() if path.exists() else None
     assert root.ran() == 1
-    assert f"damaged: {path}" in capsys.readouterr().out
+    (said,) = (line for line in capsys.readouterr().out.splitlines() if "damaged: " in line)
+    if left is None:
+        what = f"file is missing, expected {len(whole)} bytes"
+    elif len(left) < len(whole):
+        what = f"length is {len(left)}, expected {len(whole)}"
+    else:
+        what = f"sha256 is {hashlib.sha256(left).hexdigest()}, expected {hashlib.sha256(whole).hexdigest()}"
+    assert said == f"    damaged: {path}: {what}; it is made again"
     assert path.read_bytes() == whole
     assert root.ran() == 0
+
+
+def test_a_lost_index_whose_length_no_manifest_says_is_expected_by_its_hash(root, capsys):
+    path = a_bin(root).with_suffix(".docs.parquet")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.unlink()
+    assert root.ran() == 1
+    assert f"{path}: file is missing, expected one with sha256 {digest}; it is made again" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("packing", "less"), [
+    ("best_fit", "; a shorter seq_len or packing: concat leaves less"),
+    ("concat", "; a shorter seq_len leaves less"),
+])  # fmt: skip
+def test_cut_documents_and_padding_are_told_and_a_snapshot_that_is_mostly_padding_is_noted(packing, less):
+    def said(padding: int) -> list[str]:
+        counts = {"documents": 7, "cut_documents": 2, "tokens": 500, "padding": padding}
+        return list(tokenize.packing_of(manifest.Snapshot(Path(), "", {"counts": counts, "packing": packing})))
+
+    assert said(0) == ["cut: 2 of 7 documents; padding: 0 of 500 places (0 %)"]
+    assert said(500) == ["cut: 2 of 7 documents; padding: 500 of 1,000 places (50.0 %)"]
+    told, note = said(501)
+    assert told == "cut: 2 of 7 documents; padding: 501 of 1,001 places (50.0 %)"
+    assert note.startswith(f"note: more than half of the snapshot is padding{less}")
+
+
+def test_what_is_told_of_cut_documents_and_padding_is_what_the_index_says(root):
+    snapshot = last_snapshot(root.layout, KEY)
+    pieces = [token_shard.read_index(snapshot, one) for one in audit_snapshot.all_shards(snapshot)]
+    places = sum(one.sequences for one in audit_snapshot.all_shards(snapshot)) * snapshot.seq_len
+    documents = {name for index in pieces for name in index["id"].to_pylist()}
+    rows = [row for index in pieces for row in index.to_pylist()]
+    length = snapshot.seq_len
+    cut = {r["id"] for r in rows if r["start"] // length != (r["start"] + r["length"] - 1) // length}
+    padding = places - sum(sum(index["length"].to_pylist()) for index in pieces)
+    told = f"cut: {len(cut)} of {len(documents)} documents; padding: {padding} of {places:,} places"
+    assert snapshot.document["packing"] == "concat"
+    assert next(tokenize.packing_of(snapshot)).startswith(f"{told} (")
 
 
 @pytest.mark.parametrize("stage", ["tokenized", "packed"])
@@ -201,6 +249,16 @@ def test_a_shard_that_is_short_changed_or_gone_is_named(root, capsys, suffix, da
     assert "FAILED files: " in said
     assert f"       {path}: {'sha256' if path.exists() else 'file'} is" in said
     assert said.rstrip().endswith("a check failed")
+    unread = f"of {len(audit_snapshot.all_shards(last_snapshot(root.layout, KEY)))} shards, those damaged"
+    for name in ("documents", "ids"):  # which were not read, or of which nobody knows whose bytes they are
+        assert f"not checked: {name}: {unread}, named under files: 1" in said or f"FAILED {name}: " in said
+        assert f"ok     {name}: " not in said
+    assert "ok     counts: the manifest's counts are the sums of what it says of its shards" in said
+    assert verified(root, str(KEY), "--json") == cli.FAILED
+    checks = {one["name"]: one for one in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["files"]["ok"] is False
+    assert not checks["documents"]["ok"]
+    assert bool(checks["documents"]["not_checked"]) == (checks["documents"]["num_problems"] == 0)
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", None])
@@ -208,7 +266,9 @@ def test_a_manifest_that_is_not_the_one_of_the_id_ends_the_check(root, capsys, d
     path = last_snapshot(root.layout, KEY).folder / manifest.NAME_ON_DISK
     path.unlink() if data is None else path.write_bytes(data)
     assert verified(root, str(KEY)) == cli.FAILED
-    assert f"{path}: {'manifest is missing' if data is None else 'sha256 is'}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"{path}: {'manifest is missing' if data is None else 'sha256 is'}" in said
+    assert "not checked: files: the manifest cannot be used" in said
 
 
 def test_a_snapshot_is_verified_without_its_corpus_and_against_another_one(root, tmp_path):

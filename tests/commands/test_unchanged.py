@@ -125,11 +125,14 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_a_damaged_file_of_a_published_version_is_found_and_mended(root, name):
+def test_a_damaged_file_of_a_published_version_is_found_and_mended(root, capsys, name):
     path = PUBLISHED[name](root.layout)
     whole = path.read_bytes()
     faults.flip_byte(path, len(whole) // 2)
     assert V1 in root.ran()
+    damaged = [line for line in capsys.readouterr().out.splitlines() if "damaged: " in line]
+    assert all(line.endswith("; it is made again") for line in damaged)
+    assert any(str(path) in line for line in damaged) == (name in ("shard", "evidence"))  # others stop what stands
     assert path.read_bytes() == whole
     assert root.ran() == []
 

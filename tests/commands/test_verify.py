@@ -96,7 +96,51 @@ def test_an_empty_version_passes(tmp_path):
 def test_missing_evidence_is_a_failure_unless_shards_alone_are_asked_for(layout):
     report = verify_version(layout, KEY)
     assert [check.name for check in report.checks if not check.ok] == ["evidence"]
-    assert "seal is missing" in report.checks[-1].problems[0]
+    by_name = {check.name: check for check in report.checks}
+    assert "seal is missing" in by_name["evidence"].problems[0]
+    of_content = ("sums", "counts", "config", "ledger", "documents")
+    assert {name: by_name[name].not_checked for name in of_content} == dict.fromkeys(
+        of_content, "the evidence is not whole"
+    )
+
+
+def lines_of(report: VerifyReport) -> dict[str, str]:
+    """name -> "ok", "FAILED" or "not checked"."""
+    marks = ("not checked: ", "ok     ", "FAILED ")
+    found = [(mark, line.removeprefix(mark)) for line in report.lines() for mark in marks if line.startswith(mark)]
+    return {line.partition(":")[0]: mark.rstrip(": ") for mark, line in found}
+
+
+OF_ROWS = ("values", "order", "texts", "splits", "clusters", "pii")
+
+
+@pytest.mark.parametrize("damage", [lambda path: faults.flip_byte(path, 60), faults.truncate, Path.unlink])
+def test_rows_that_could_not_be_read_are_not_called_ok(layout, damage):
+    evidence_rows.write(layout.evidence(KEY))
+    damage(layout.version(KEY) / shard_name(1, 2))
+    report = verify_version(layout, KEY)
+    said = lines_of(report)
+    assert (said["shards"], said["manifest"]) == ("FAILED", "ok")
+    assert {name: said[name] for name in OF_ROWS} == dict.fromkeys(OF_ROWS, "not checked")
+    assert said["documents"] == "not checked"
+    assert "not checked: order: of 2 shards, those that could not be read: 1" in report.lines()
+    by_name = {one["name"]: one for one in report.as_json()["checks"]}
+    assert (by_name["order"]["ok"], by_name["shards"]["ok"], by_name["manifest"]["ok"]) == (None, False, True)
+    assert by_name["order"]["not_checked"] == "of 2 shards, those that could not be read: 1"
+    assert by_name["shards"]["not_checked"] is by_name["manifest"]["not_checked"] is None
+    assert not report.ok
+
+
+def test_without_a_manifest_neither_rows_nor_evidence_are_called_ok(layout):
+    (layout.version(KEY) / corpus_manifest.NAME_ON_DISK).unlink()
+    said = lines_of(verify_version(layout, KEY))
+    assert said == {
+        "lock": "FAILED",
+        "manifest": "FAILED",
+        "shards": "not checked",
+        "rows": "not checked",
+        "evidence": "not checked",
+    }
 
 
 @pytest.mark.parametrize("change", faults.every_change(b"0123456789"))
@@ -233,7 +277,7 @@ def test_exit_codes_and_output(layout, capsys):
     assert command_line.run(verify, layout.root, "verify", "toy.v1", "--shards-only", "--json") == 1
     report = json.loads(capsys.readouterr().out)
     assert (report["version"], report["ok"]) == ("toy.v1", False)
-    assert [c["name"] for c in report["checks"] if not c["ok"]] == ["shards"]
+    assert [c["name"] for c in report["checks"] if c["ok"] is False] == ["shards"]
 
 
 def test_wrong_usage_is_a_config_error(layout, tmp_path):
