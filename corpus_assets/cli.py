@@ -10,6 +10,7 @@ from pathlib import Path
 import corpus_assets.start  # noqa: F401  first: it makes loading the rest faster
 from corpus_assets.commands import words
 from corpus_assets.commands.exit_codes import Parser
+from formats import userinfo
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
 
@@ -115,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return READER_GONE
     except OSError as error:
         _give_up_output()
-        print(f"corpus: {words.of_os_error(error)}", file=sys.stderr)
+        print(f"corpus: {userinfo.mask(words.of_os_error(error))}", file=sys.stderr)
         return FAILED
 
 
@@ -127,7 +128,7 @@ def _run(argv: Sequence[str] | None) -> int:
         return args.run(args)
     except CorpusError as error:
         for line in (str(error), *getattr(error, "__notes__", ())):
-            print(f"corpus: {line}", file=sys.stderr)
+            print(f"corpus: {userinfo.mask(line)}", file=sys.stderr)
         return WRONG_USAGE if isinstance(error, ConfigError) else FAILED
     except KeyboardInterrupt:
         clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # of the ^C and the line of progress

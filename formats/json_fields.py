@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
-from formats import canonical
+from formats import canonical, userinfo
 
 Problem = tuple[str, str]
 """(path of the field, what is wrong); the path of the whole object is ''."""
@@ -405,8 +405,7 @@ def described(value: Any) -> str:
 
 def _without_secrets(text: str) -> str:
     """Without user, password and query of a URL that is in it: messages go to logs."""
-    text = re.sub(r"(://)[^/?#\s]*@", r"\1…@", text)
-    return re.sub(r"(://[^?\s]*\?)\S*", r"\1…", text)
+    return re.sub(r"(://[^?\s]*\?)\S*", r"\1…", userinfo.mask_url(text))
 
 
 def did_you_mean(word: object, words: Mapping[str, Any] | tuple[str, ...]) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from formats import canonical, durable, naming
+from formats import canonical, durable, naming, userinfo
 from formats.errors import ConfigError
 from formats.json_fields import (
     Choice,
@@ -48,6 +48,7 @@ _CREDENTIAL = re.compile(
     re.IGNORECASE,
 )
 """Names of query fields that sign or authorize a request. Messages mask more; `author`, `codec` are none."""
+USER_IN_URL = "holds a user name or password, which would end up in the corpus; leave it out"
 MAX_VIOLATIONS = 1_000
 """So many of one ledger are named; a person mends these first."""
 _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
@@ -68,10 +69,14 @@ def name_of(kind: str) -> Text:
 
 
 def _wrong_url(url: str) -> str | None:
+    if userinfo.is_in(url):
+        return USER_IN_URL
     if "#" in url:
         return "has a #, which document urls need for the place in the file; write %23, or rename a local file"
     found = _SCHEME.match(url)
     if not found:
+        if "://" in url:
+            return "is neither a path nor a URL that begins with its scheme; write one of them"
         tidy = posixpath.normpath(url)
         if "\\" in url:
             return "has a backslash; write the path with /"
@@ -81,15 +86,13 @@ def _wrong_url(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises ValueError where it is no number
-    except ValueError as error:
-        return f"is not a URL: {error}"
+    except ValueError:
+        return "is not a URL: its host or port cannot be read"
     if found[1] == "file":
         absolute = parts.netloc == "" and parts.path.startswith("/")
         return None if absolute and "\0" not in unquote(parts.path) else "expected file:///<absolute path>"
     if not parts.hostname:
         return "has no host or bucket"
-    if parts.username is not None or parts.password is not None:
-        return "holds a user name or password, which would end up in the corpus; leave it out"
     for name, _ in parse_qsl(parts.query):
         if _CREDENTIAL.search(name):
             return f"holds a credential (field {name} of its query), which would end up in the corpus; leave it out"

@@ -4,6 +4,7 @@ import os
 
 import dagster as dg
 
+from formats import userinfo
 from resources.remote.address import VARIABLE, named
 from resources.remote.s3 import S3Settings, S3Store
 
@@ -27,4 +28,5 @@ class RemoteStore(dg.ConfigurableResource):
 
     @classmethod
     def of_environment(cls) -> "RemoteStore":
-        return cls(url=os.environ.get(VARIABLE, ""))
+        """A password in it is refused by `open`; masked here, since the UI shows settings."""
+        return cls(url=userinfo.mask_url(os.environ.get(VARIABLE, "")))

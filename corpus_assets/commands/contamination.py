@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.commands.build import open_engine
+from corpus_assets.commands.new_files import local_path
 from corpus_assets.commands.trace_words import plain
 from corpus_assets.plans import benchmark as benchmarks
 from corpus_assets.plans import named_snapshot
@@ -34,19 +35,28 @@ def add_parser(subparsers: Any) -> None:
         "contamination", help="which items of a benchmark a snapshot holds, and when they were trained on"
     )
     parser.set_defaults(run=run)
-    parser.add_argument("benchmark", type=Path, metavar="BENCHMARK", help="a .jsonl or .csv file, perhaps .gz or .zst")
+    parser.add_argument(
+        "benchmark", type=local_path, metavar="BENCHMARK", help="a .jsonl or .csv file, perhaps .gz or .zst"
+    )
     parser.add_argument("--snapshot", required=True, metavar=named_snapshot.METAVAR, help=named_snapshot.HELP)
     parser.add_argument("--fields", metavar="NAME,…", help="which fields of an item count (default: every text)")
-    parser.add_argument("--run", type=Path, dest="record", metavar="RECORD", help="the steps, too, from a run record")
+    parser.add_argument(
+        "--run", type=local_path, dest="record", metavar="RECORD", help="the steps, too, from a run record"
+    )
     parser.add_argument(
         "--from",
         dest="read_from",
         choices=("index", "corpus"),
         help="what to ask (default: the corpus where it is there and can say more than the index, else the index)",
     )
-    parser.add_argument("--index", type=Path, metavar="FOLDER", help="where the index lies (default: in the evidence)")
     parser.add_argument(
-        "--write-clean", type=Path, metavar="FILE", help="write the benchmark without the items hit, as a new file"
+        "--index", type=local_path, metavar="FOLDER", help="where the index lies (default: in the evidence)"
+    )
+    parser.add_argument(
+        "--write-clean",
+        type=local_path,
+        metavar="FILE",
+        help="write the benchmark without the items hit, as a new file",
     )
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
 

@@ -5,9 +5,9 @@ form of another trainer.
 import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
+from corpus_assets.commands.new_files import local_path
 from corpus_assets.commands.yank import tell_or_refuse
 from corpus_assets.plans import named_snapshot, yanking
 from corpus_assets.plans.for_people import plural
@@ -32,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--to", required=True, choices=(*OF_VERSIONS, *OF_SNAPSHOTS), help="the form")
     parser.add_argument(
         "out",
-        type=Path,
+        type=local_path,
         metavar="OUT",
         help="a new folder: of a version its rows by split and the pages about them, of a snapshot a data set a split "
         "and bucket",

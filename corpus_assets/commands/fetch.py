@@ -10,7 +10,7 @@ from typing import Any
 
 from corpus_assets.commands.words import counted
 from corpus_assets.validation.ledger import check_ledger
-from formats import ledger
+from formats import ledger, userinfo
 from formats.errors import ConfigError, CorpusError
 from formats.ledger import LedgerRow
 from resources.download.fetcher import Fetcher
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         paths = fetcher.fetch_all(wanted, resume_only=args.resume_only)
     except CorpusError as error:
         for note in getattr(error, "__notes__", ()):  # the failures of other files
-            print(note, file=sys.stderr)
+            print(userinfo.mask(note), file=sys.stderr)
         raise
     done = [Planned(one.name, "verified", one.num_bytes, one.num_bytes) for one in wanted]
     _show(args.source, done, paths, as_json=args.json)

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from formats.errors import ConfigError
+from formats import ledger, userinfo
+from formats.errors import ConfigError, TransientError
 from formats.ledger import STORE_SCHEMES
+from resources.download.http import FailedTry
 from resources.download.sources import Sources
 from resources.download.stores import require_driver
 from resources.download.wanted import HTTP_SCHEMES, masked
@@ -28,6 +30,12 @@ def is_remote(text: str) -> bool:
     return bool(found) and scheme.lower() in (*HTTP_SCHEMES, *STORE_SCHEMES)
 
 
+def named(argument: str) -> str:
+    """A url or a path as messages show it: a url without secrets, a path letter for letter, escaped where need be."""
+    shown = userinfo.mask(masked(argument)) if "://" in argument else userinfo.mask(argument)
+    return shown if shown.isprintable() and " " not in shown else ascii(shown)
+
+
 def expand(arguments: Sequence[str], sources: Sources, note: Note) -> list[str]:
     """The files; `note` is told what was left out. Raises ConfigError where an argument names no file, something that
     is no file, or a url that nothing here can fetch.
@@ -36,20 +44,27 @@ def expand(arguments: Sequence[str], sources: Sources, note: Note) -> list[str]:
     for argument in arguments:
         names = _remote(argument, sources) if "://" in argument else list(_local(argument, note))
         if not names:
-            raise ConfigError(f"{masked(argument)}: no such file, and no folder or pattern with files in it")
+            raise ConfigError(f"{named(argument)}: no such file, and no folder or pattern with files in it")
         found.update(names)
     return sorted(found)
 
 
 def _remote(url: str, sources: Sources) -> list[str]:
     scheme = url.partition("://")[0]
+    if userinfo.is_in(url):
+        raise ConfigError(f"{masked(url)}: {ledger.USER_IN_URL}")
     if scheme in HTTP_SCHEMES:
         return [url]
     if scheme not in STORE_SCHEMES:
         known = ", ".join((*HTTP_SCHEMES, *STORE_SCHEMES))
         raise ConfigError(f"{masked(url)}: cannot be fetched; give a url of {known}, or a path")
+    if wrong := ledger.problems_of_file({"url": url, "sha256": "0" * 64, "bytes": 0}):
+        raise ConfigError(f"{masked(url)}: {wrong[0][1]}")  # before a driver is asked, which might repeat it
     require_driver(url)
-    return sources.files_below(url)
+    try:
+        return sources.files_below(url)
+    except FailedTry as error:
+        raise TransientError(f"{masked(url)}: {error}; run the command again") from None
 
 
 def _local(argument: str, note: Note) -> Iterator[str]:

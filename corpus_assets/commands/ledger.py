@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from corpus_assets.commands import measure
-from corpus_assets.commands.found_files import expand
+from corpus_assets.commands.found_files import expand, is_remote, named
 from corpus_assets.commands.words import counted
 from corpus_assets.validation import spdx
 from corpus_assets.validation.ledger import check_ledger
@@ -20,7 +20,6 @@ from formats.reasons import PROFILES
 from resources.download.progress import in_units
 from resources.download.settings import FetchSettings
 from resources.download.sources import Sources
-from resources.download.wanted import masked
 
 
 def add_parser(subparsers: Any) -> None:
@@ -61,7 +60,8 @@ def _add(args: argparse.Namespace) -> int:
 def _add_measured(args: argparse.Namespace, license_spdx: str, sources: Sources) -> int:
     names = expand(args.files, sources, lambda path, words: print(f"note: {path}: {words}", file=sys.stderr))
     draft = _draft(args, names, license_spdx)
-    wrong = [_in_words(field, message, names) for field, message in ledger.problems(ledger.to_json(draft))]
+    in_row = sorted(names, key=lambda name: measure.url_in_ledger(name, args.layout))  # as the row has its files
+    wrong = [_in_words(field, message, in_row) for field, message in ledger.problems(ledger.to_json(draft))]
     if wrong:  # before a long measurement, not after it
         raise ConfigError("\n".join(wrong))
     if args.layout.ledger.exists() and any(row.source_id == args.source for row in ledger.read(args.layout.ledger)):
@@ -73,16 +73,23 @@ def _add_measured(args: argparse.Namespace, license_spdx: str, sources: Sources)
     ledger.append(args.layout.ledger, row)
     measured = f"{counted(len(files), 'file')}, {in_units(row.num_bytes)}"
     print(f"added {row.source_id}: {measured}, {row.license_spdx}, row {row.digest}")
+    for file in files:
+        if not file.num_bytes:
+            print(f"note: {named(file.url)} has 0 bytes, and so no record", file=sys.stderr)
     if not args.evidence:
         print("note: no --evidence; say in the row where the licence is stated", file=sys.stderr)
     return 0
 
 
 def _in_words(field: str, message: str, names: list[str]) -> str:
-    """What is wrong with the row; where it is a file's name, of which one, as ASCII: it may be no text."""
-    if found := re.fullmatch(r"files\[(\d+)\]\.url", field):
-        return f"{masked(names[int(found[1])])!a}: its name cannot stand in the ledger ({message}); rename the file"
-    return f"field {field}: {message}"
+    """What is wrong with the row; where it is a file's name, of which one, letter for letter."""
+    if not (found := re.fullmatch(r"files\[(\d+)\]\.url", field)):
+        return f"field {field}: {message}"
+    name = names[int(found[1])]
+    if is_remote(name):
+        return f"{named(name)}: cannot stand in the ledger: {message}"
+    why = "has a character that cannot be printed" if message.startswith("expected") else message.partition(";")[0]
+    return f"{named(name)}: its name cannot stand in the ledger ({why}); rename the file"
 
 
 def _draft(args: argparse.Namespace, names: list[str], license_spdx: str) -> LedgerRow:
@@ -90,7 +97,7 @@ def _draft(args: argparse.Namespace, names: list[str], license_spdx: str) -> Led
     kind, container = measure.guess(names)
     kind, container = args.kind or kind, args.container or container
     if not kind:
-        raise ConfigError(f"what {masked(names[0])} holds cannot be told from its suffix; say --kind {'|'.join(KINDS)}")
+        raise ConfigError(f"what {named(names[0])} holds cannot be told from its suffix; say --kind {'|'.join(KINDS)}")
     title = args.title or args.source
     mapped = {name: value for name in ("text", "url", "date", "license") if (value := getattr(args, f"{name}_field"))}
     return LedgerRow(

@@ -18,6 +18,7 @@ from formats import durable
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from formats.ledger import LedgerFile
+from resources.download.http import FailedTry
 from resources.download.progress import Progress, in_units
 from resources.download.sources import Sources
 from resources.download.wanted import masked
@@ -135,9 +136,11 @@ def _measure_remote(url: str, cache: Path, sources: Sources, progress: Progress)
         under_way.chmod(under_way.stat().st_mode & durable.READ_ONLY)
         under_way.replace(cache / sha256)
         durable.fsync_folder(cache)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):  # the first error is the one to see
             under_way.unlink()
+        if isinstance(error, FailedTry):
+            raise TransientError(f"{name}: {error}; run the command again") from None
         raise
     progress.end(name, f"measured, kept as {sha256[:12]}… in the cache")
     return LedgerFile(url, sha256, num_bytes)

@@ -1,5 +1,6 @@
 """Where a command may write what a person asked for by `--out`: never over what the corpus is made of."""
 
+import argparse
 from pathlib import Path
 
 from formats.errors import ConfigError
@@ -21,6 +22,13 @@ def check_place(layout: Layout, path: Path, *, option: str = "--out", is_model: 
     if place.is_symlink() or (place.exists() and not place.is_file()):
         raise ConfigError(f"{option}: {path} is no ordinary file; name another")
     return place
+
+
+def local_path(text: str) -> Path:
+    """An argument that is a place on this machine. Raises ArgumentTypeError, which repeats nothing, for a url."""
+    if "://" in text:
+        raise argparse.ArgumentTypeError("is a url, expected a path on this machine")
+    return Path(text)
 
 
 def as_configs_name_it(layout: Layout, path: Path) -> str:

@@ -245,6 +245,12 @@ def _basic_auth(url: str, header: str = "Authorization") -> dict[str, str]:
 
 
 def _words_of(error: Exception) -> str:
+    """What the library says, in our words where it is what servers do every day."""
+    for one in (error, *error.args):
+        if isinstance(one, urllib3.exceptions.IncompleteRead):
+            return f"it ended {one.expected} bytes before the length it announced"
+    if isinstance(error, urllib3.exceptions.ReadTimeoutError):
+        return "nothing came for as long as is waited"
     return f"{type(error).__name__}: {mask_text(str(error))}"
 
 

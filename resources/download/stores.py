@@ -20,7 +20,7 @@ from resources.download.addresses import NotPublicError, host_of, public_address
 from resources.download.http import Answer, FailedTry
 from resources.download.partial_file import Validators
 from resources.download.settings import FetchSettings
-from resources.download.wanted import mask_text, masked
+from resources.download.wanted import mask_foreign, masked
 
 T = TypeVar("T")
 _READ_BYTES = 1024 * 1024
@@ -113,11 +113,11 @@ class Stores:
             raise ConfigError(f"{masked(url)}: no such file in the store; mend the url in the ledger") from None
         except PermissionError as error:
             raise ConfigError(
-                f"{masked(url)}: access is refused ({mask_text(str(error))}); give its driver credentials"
+                f"{masked(url)}: access is refused ({mask_foreign(error, url)}); give its driver credentials"
             ) from None
         except Exception as error:  # drivers let through whatever their libraries raise
             vars(self._mine).clear()
-            words = f"{type(error).__name__}: {mask_text(str(error))}"
+            words = mask_foreign(error, url)
             if "Credential" in words:
                 raise ConfigError(f"{masked(url)}: no credentials ({words}); give its driver some") from None
             raise FailedTry(f"no answer: {words}") from None
@@ -131,7 +131,7 @@ class Stores:
         except NotPublicError as error:
             raise error.as_config_error(url) from None
         except (socket.gaierror, UnicodeError) as error:
-            raise FailedTry(f"no answer: {error}") from None
+            raise FailedTry(f"no answer: {mask_foreign(error, url)}") from None
 
 
 def _read(file: Any, max_bytes: int) -> bytes:

@@ -4,22 +4,23 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
+from formats import ledger, userinfo
 from formats.errors import ConfigError
 from formats.json_fields import LINE
 from formats.ledger import STORE_SCHEMES
 from formats.partial import EMPTY_SHA256
+from formats.userinfo import MASK
 
 HTTP_SCHEMES = ("http", "https")
-MASK = "***"
 _HEX = re.compile(r"[0-9a-f]{64}")
 _LINE = re.compile(LINE, re.DOTALL)
 _UNSAFE = re.compile(r"[\x20\ud800-\udfff]")
 _MAX_URL = 4_000
 _SECRET_NAME = re.compile(r"token|key|sig|secret|pass|pwd|auth|cred|session|code|jwt|policy", re.IGNORECASE)
 _LONG_BARE_VALUE = 16  # `?<long opaque word>` without a name is a token more often than not
-_USERINFO_IN_TEXT = re.compile(r"(//)[^/\s?#@'\"]+@")
+_LEAST = 3  # shorter secrets would be found in every word of a message
 _QUERY_IN_TEXT = re.compile(r"([?&])([^\s?&='\"#]+)(=[^\s&'\"#]*)?")
 
 
@@ -74,32 +75,43 @@ def check(wanted: Wanted) -> None:
         parts = urlsplit(wanted.url)
         host, scheme = parts.hostname, parts.scheme
         _ = parts.port  # raises ValueError when it is not a number
-    except ValueError as error:
-        raise ConfigError(f"{name}: not a URL ({error}); mend the ledger") from None
+    except ValueError:  # whose words may repeat a password
+        raise ConfigError(f"{name}: not a URL, host or port cannot be read; mend the ledger") from None
     if scheme not in (*HTTP_SCHEMES, *STORE_SCHEMES):
         known = ", ".join((*HTTP_SCHEMES, *STORE_SCHEMES))
         raise ConfigError(f"{name}: no fetcher for the scheme {scheme!r}; expected {known} or a local file")
     if not host:
         raise ConfigError(f"{name}: the URL names no host; mend the ledger")
+    if scheme in STORE_SCHEMES and userinfo.is_in(wanted.url):
+        raise ConfigError(f"{name}: {ledger.USER_IN_URL}; mend the ledger")
 
 
 def masked(url: str) -> str:
     """The URL without user, password, fragment, and values of query fields that look like secrets."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return mask_text(url)
-    netloc = parts.netloc
-    if "@" in netloc:
-        netloc = f"{MASK}@{netloc.rpartition('@')[2]}"
-    query = "&".join(_masked_field(text) for text in parts.query.split("&")) if parts.query else ""
-    return urlunsplit((parts.scheme, netloc, parts.path, query, ""))
+    shown, _, _ = userinfo.mask_url(url).partition("#")
+    place, mark, query = shown.partition("?")
+    return f"{place}?{'&'.join(map(_masked_field, query.split('&')))}" if mark else place
 
 
 def mask_text(text: str) -> str:
     """Any message, with whatever looks like a URL's secrets masked."""
-    text = _USERINFO_IN_TEXT.sub(rf"\1{MASK}@", text)
-    return _QUERY_IN_TEXT.sub(lambda m: m[1] + _masked_field(m[2] + (m[3] or "")), text)
+    return _QUERY_IN_TEXT.sub(lambda m: m[1] + _masked_field(m[2] + (m[3] or "")), userinfo.mask(text))
+
+
+def mask_foreign(error: BaseException, url: str) -> str:
+    """The words of a library's error about `url`, whatever of the url's secrets they repeat in whatever form."""
+    text = mask_text(f"{type(error).__name__}: {error}")
+    for secret in sorted(_secrets_of(url), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return text
+
+
+def _secrets_of(url: str) -> set[str]:
+    """The parts of a URL that its masked form does not have, as written and decoded."""
+    authority = url.partition("://")[2].rpartition("@")[0]
+    fields = [text.partition("=")[2] for text in url.partition("#")[0].partition("?")[2].split("&")]
+    hidden = [text for text in (*authority.split(":", 1), *fields) if len(text) >= _LEAST and text not in masked(url)]
+    return {form for text in hidden for form in (text, unquote(text))}
 
 
 def mask_values(value: Any) -> Any:

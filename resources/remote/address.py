@@ -23,7 +23,10 @@ class Address:
     @classmethod
     def parse(cls, url: str) -> "Address":
         """Raises ConfigError, which does not repeat what may hold a secret."""
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:  # whose words may repeat it
+            raise ConfigError(f"{VARIABLE}: is not a URL, expected s3://BUCKET/PREFIX") from None
         if parts.scheme != "s3":
             raise ConfigError(f"{VARIABLE}: expected s3://BUCKET or s3://BUCKET/PREFIX")
         if "@" in parts.netloc or parts.query or parts.fragment:

@@ -18,6 +18,7 @@ from corpus_assets import cli
 from corpus_assets.commands import fetch as fetch_command
 from corpus_assets.commands import ledger as command
 from corpus_assets.commands import measure
+from corpus_assets.commands.found_files import named
 from formats import ledger
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
@@ -56,13 +57,52 @@ def test_adding_a_folder_measures_every_file_below_it_that_is_not_hidden(root):
     assert (row.license_spdx, row.kind, row.bucket, row.profile) == ("CC0-1.0", "text", "fables", "prose")
 
 
-@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"two\nlines.txt"])
+@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"two\nlines.txt", b"sp ace#%.txt", b"back\\slash.txt"])
 def test_a_name_that_cannot_stand_in_the_ledger_is_told_before_anything_is_measured(root, name):
     Path(os.fsdecode(os.fsencode(root / "in") + b"/" + name)).write_bytes(TEXT)
-    told = os.fsdecode(name).encode("ascii", "backslashreplace").decode().replace("\n", r"\n")
-    with pytest.raises(ConfigError, match=re.escape(told) + ".*rename the file"):
+    told = named(str(root / "in" / os.fsdecode(name)))
+    with pytest.raises(ConfigError) as caught:
         add(root, "fables", root / "in", "--kind", "text")
+    assert re.fullmatch(
+        re.escape(f"{told}: its name cannot stand in the ledger (") + r"has a [^()]*\); rename the file",
+        str(caught.value),
+    )
     assert not Layout(root).ledger.exists()
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("in/a\nb.txt", r"'in/a\nb.txt'"),
+        ("in/sp ace#%.txt", "'in/sp ace#%.txt'"),
+        ("caf\udce9.txt", r"'caf\udce9.txt'"),
+        ("in/ä#1.txt", "in/ä#1.txt"),
+        ("local:///etc/passwd", "local:///etc/passwd"),
+        ("s3://me:hunter2@b/x", "s3://***@b/x"),
+        ("s3:/me:hunter2@b/x", "***@b/x"),
+    ],
+)
+def test_a_name_is_shown_as_it_is_escaped_where_it_cannot_be_printed(argument, shown):
+    assert named(argument) == shown
+
+
+def test_of_several_files_the_one_with_the_wrong_name_is_named(root, tmp_path):
+    """A row has its files in another order than the names on the command line."""
+    (root / "in" / "z#.txt").write_bytes(TEXT)
+    (tmp_path / "outside.txt").write_bytes(TEXT)
+    with pytest.raises(ConfigError, match=r"^\S+/in/z#\.txt: its name"):
+        add(
+            root, "fables", root / "in" / "z#.txt", tmp_path / "outside.txt", "http://e.example/a.txt", "--kind", "text"
+        )
+
+
+def test_a_signed_address_is_not_told_to_rename_a_file(root):
+    with pytest.raises(ConfigError) as caught:
+        add(root, "fables", "https://e.example/a.txt?sig=abcd")
+    assert str(caught.value) == (
+        "https://e.example/a.txt?sig=***: cannot stand in the ledger: holds a credential (field sig of its query), "
+        "which would end up in the corpus; leave it out"
+    )
 
 
 def test_a_file_that_several_arguments_name_is_in_the_row_once(root):
@@ -129,7 +169,7 @@ def test_a_source_that_is_there_already_is_refused(root):
 
 def test_a_local_name_that_would_make_document_urls_unclear_is_refused(root):
     (root / "in" / "a#1.txt").write_bytes(TEXT)
-    with pytest.raises(ConfigError, match="rename a local file"):
+    with pytest.raises(ConfigError, match=r"a#1\.txt: .*; rename the file"):
         add(root, "fables", root / "in" / "a#1.txt")
 
 
@@ -221,10 +261,19 @@ def test_a_url_is_read_once_and_its_bytes_stay_in_the_cache(root):
 
 
 @pytest.mark.parametrize(
-    ("name", "error"), [("cut.txt", TransientError), ("busy.txt", TransientError), ("none.txt", ConfigError)]
+    ("name", "error", "words"),
+    [
+        (
+            "cut.txt?raw",
+            TransientError,
+            r"/cut\.txt\?raw: the connection broke: it ended 14 bytes before the length it announced; run the",
+        ),
+        ("busy.txt", TransientError, r"/busy\.txt: status 503; run the command again"),
+        ("none.txt", ConfigError, r"/none\.txt: the server answers 404"),
+    ],
 )
-def test_a_url_that_does_not_come_whole_adds_nothing(root, name, error):
-    with server() as host, pytest.raises(error):
+def test_a_url_that_does_not_come_whole_adds_nothing_and_is_told_in_words(root, name, error, words):
+    with server() as host, pytest.raises(error, match=r"^http://127\.0\.0\.1:\d+" + words):
         add(root, "fables", root / "in" / "a.txt", f"{host}/{name}")
     assert not Layout(root).ledger.exists()
     assert list(Layout(root).cache.iterdir()) == []

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.errors import ConfigError
+from formats.ledger import STORE_SCHEMES
 from resources.download.settings import FetchSettings
-from resources.download.wanted import Wanted, check, mask_text, masked
+from resources.download.wanted import Wanted, check, mask_foreign, mask_text, masked
 from tests.fault_server import Answer, FaultServer
 from tests.resources.download_helpers import Remembered, fetcher, sha256, some_bytes, wanted
 
@@ -116,3 +117,25 @@ def test_what_cannot_be_fetched_is_a_config_error_before_any_work(tmp_path, url,
 def test_settings_that_make_no_sense_are_refused(values):
     with pytest.raises(ConfigError, match=next(iter(values))):
         FetchSettings(**values)
+
+
+@pytest.mark.parametrize(
+    "repeated", ['bucket "AKIAKEY:s3/secret@b"', "user AKIAKEY", "401 for s3/secret", "s3%2Fsecret"]
+)
+def test_the_words_of_a_library_lose_whatever_they_repeat_of_the_secrets_of_a_url(repeated):
+    told = mask_foreign(ValueError(f"invalid: {repeated}!"), "s3://AKIAKEY:s3%2Fsecret@b/x.jsonl?sig=abc&v=12")
+    assert told.startswith("ValueError: invalid: ")
+    for secret in ("AKIAKEY", "s3/secret", "s3%2Fsecret"):
+        assert secret not in told
+
+
+@pytest.mark.parametrize("scheme", STORE_SCHEMES)
+def test_a_store_is_never_asked_with_a_user_or_password(scheme):
+    with pytest.raises(ConfigError, match="holds a user name or password") as caught:
+        check(Wanted(f"{scheme}://me:hunter2@b/x", GOOD, 1))
+    assert f"{scheme}://***@b/x" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_scheme_without_host_is_shown_as_it_was_written():
+    assert masked("local:///etc/passwd") == "local:///etc/passwd"
