@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.json
 import zstandard
 
-from formats import canonical, compressed, dataset, durable
+from formats import canonical, compressed, dataset, durable, userinfo
 from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError, CorruptDataError
 from formats.json_fields import MAX_WHOLE
@@ -117,9 +117,11 @@ class RawSetWriter:
         self._part_documents = self._documents = self._file_rejects = self._first_k = 0
 
     def add_document(self, url: str, fetched_at: str, license_spdx: str, text: str) -> None:
-        """Raises UnicodeEncodeError, and adds nothing, when a value holds a lone surrogate."""
+        """A user and a password in the url are left out. Raises UnicodeEncodeError, and adds nothing, when a value
+        holds a lone surrogate.
+        """
         line = (
-            f'{{"url":{_quoted(url)},"fetched_at":{_quoted(fetched_at)},"license_spdx":{_quoted(license_spdx)},'
+            f'{{"url":{_quoted(userinfo.without(url))},"fetched_at":{_quoted(fetched_at)},"license_spdx":{_quoted(license_spdx)},'
             f'"text":{_quoted(text)}}}\n'
         ).encode()
         if self._part and len(self._part) + len(line) > PART_BYTES:
@@ -129,8 +131,10 @@ class RawSetWriter:
         self._documents += 1
 
     def add_reject(self, url: str, position: int, reason: str) -> None:
-        """`position` is the record's place in its file: line, row, member or byte, as the file's kind counts."""
-        line = (_to_json({"url": url, "position": position, "reason": reason}) + "\n").encode("utf-8")
+        """`position` is the record's place in its file: line, row, member or byte, as the file's kind counts. A user
+        and a password in the url are left out.
+        """
+        line = (_to_json({"url": userinfo.without(url), "position": position, "reason": reason}) + "\n").encode("utf-8")
         if self._rejects and len(self._rejects) + len(line) > REJECTS_FRAME_BYTES:
             self._write_rejects()
         self._rejects += line

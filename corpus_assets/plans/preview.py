@@ -31,6 +31,7 @@ from corpus_assets.stages.measure_documents import measure_documents
 from corpus_assets.stages.normalize_documents import normalize_documents
 from corpus_assets.stages.scrub_pii import scrub
 from corpus_assets.stages.site_verdicts import filter_sites_first
+from formats import userinfo
 from formats.ledger import LedgerFile, LedgerRow
 from formats.reasons import Reason
 from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS, RAW, SITE_ENTRIES, SITE_MATCHES
@@ -138,12 +139,13 @@ def _read_some(
         if not some:
             return
         for record, extracted in extracted_records(some, guard, prepare):
+            url = userinfo.without(record.url)  # as the raw set has it
             reason = extracted.reason or _not_unicode(extracted.text)
             if reason is None and isinstance(record, Record):
                 date = record.crawl_date or f"{row.retrieved}T00:00:00Z"
-                read.documents.append((record.url, date, extracted.text))
+                read.documents.append((url, date, extracted.text))
             else:
-                read.rejects.append((record.url, record.position, str(reason)))
+                read.rejects.append((url, record.position, str(reason)))
 
 
 def _not_unicode(text: str) -> str | None:

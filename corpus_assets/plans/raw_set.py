@@ -28,7 +28,7 @@ from resources.download.wanted import Wanted
 if TYPE_CHECKING:  # a raw set can be made without what opens connections
     from resources.download.fetcher import Fetcher
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 Progress = Callable[[int, int, int], None]
 """Called with (files done, files in all, documents so far), after each file and every thousand records."""
 LIMITS = Limits()

@@ -10,13 +10,14 @@ import pytest
 from corpus_assets.commands import preview
 from corpus_assets.plans.pinned import load_pair
 from corpus_assets.plans.source_stages import verdicts
-from formats import dataset
+from formats import dataset, ledger
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.ledger import LedgerFile
 from formats.naming import PairKey
 from tests.assets import tiny
 from tests.commands import command_line
+from tests.formats import ledger_rows
 from tests.plans import site_corpus
 from tests.plans.tampering import a_build, as_they_lie
 
@@ -170,3 +171,17 @@ def test_people_see_beginnings_reasons_and_sums(tmp_path, capsys):
     assert "    Short.\n    - characters is 6, expected at least 10" in out
     assert "10 documents; 3 would be dropped (exact_duplicate 1, too_short 1, top_4gram_too_frequent 1)" in out
     assert "; 1 record cannot become documents (broken_json 1)" in out
+
+
+def test_a_password_in_the_url_of_a_record_is_not_shown(tmp_path, capsys):
+    layout = Layout(tmp_path)
+    lines = (
+        b'{"text": "Tom naps.", "link": "http://me:hunter2@w.org/a@b"}\n'
+        b'{"text": 1, "link": "http://me:hunter2@w.org/c"}\n'
+    )
+    (tmp_path / "a.jsonl").write_bytes(lines)
+    file = ledger_rows.file("../a.jsonl", hashlib.sha256(lines).hexdigest()) | {"bytes": len(lines)}
+    ledger.append(layout.ledger, ledger_rows.row(files=[file], fields={"url": "link"}))
+    said = previewed(capsys, layout, "fables")
+    assert [one["url"] for one in said["documents"]] == ["http://w.org/a@b"]
+    assert [one["url"] for one in said["rejects"]] == ["http://w.org/c"]

@@ -63,6 +63,35 @@ def test_a_file_cut_after_it_was_verified_gives_no_raw_set_of_fewer_documents(tm
     assert make_raw_set(Layout(tmp_path), made, [path]).documents == 3
 
 
+@pytest.mark.parametrize(
+    ("url", "published"),
+    [
+        ("http://user:topsecret@w.org/", "http://w.org/"),
+        ("http://user:top%40secret@w.org:80/?mail=me@w.org#@", "http://w.org:80/?mail=me@w.org#@"),
+        ("//user@w.org//x@y", "//w.org//x@y"),
+        ("HTTP://W.org/%7E@ab?q=http://x:y@z/", "HTTP://W.org/%7E@ab?q=http://x:y@z/"),
+    ],
+)
+def test_a_user_and_a_password_in_the_url_of_a_record_are_left_out_and_nothing_else(tmp_path, url, published):
+    page = http(b"<p>Tom has a red ball, and Mia has a blue one. They play all day in the warm sun.</p>")
+    lines = b"".join(
+        json.dumps({"text": text, "link": url}).encode() + b"\n" for text in ("Tom naps.", "lone \ud800", "Mia.")
+    )
+    table = pa.BufferOutputStream()
+    pq.write_table(pa.table({"text": ["Tom naps."], "link": [url]}), table)
+    for kind, name, data in (
+        ("jsonl", "a.jsonl", lines),
+        ("parquet", "a.parquet", table.getvalue().to_pybytes()),
+        ("warc", "a.warc", warc_record("response", page, url) + warc_record("response", http(b"", "404 No"), url)),
+    ):
+        fields = {"fields": mapping(url="link")} if kind != "warc" else {}
+        made, paths = source(tmp_path / kind / "in", kind, {name: data}, **fields)
+        raw = make_raw_set(Layout(tmp_path / kind), made, paths)
+        found = [one for one, *_ in (*documents(raw), *rejects(raw))]
+        assert set(found) == {published}, kind
+        assert b"topsecret" not in b"".join(tree(tmp_path / kind / "corpus").values())
+
+
 def test_every_record_becomes_a_document_or_a_reject(tmp_path):
     made, paths = source(
         tmp_path / "in", "jsonl", {"b.jsonl": LINES, "a.jsonl.gz": gzip.compress(b'{"text": "Mia."}\n', mtime=0)}
