@@ -6,7 +6,7 @@ is bounded: some 64 KiB at a time.
 """
 
 import bz2
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Protocol
 import pyarrow as pa
 
 from formats.errors import CorruptDataError
+from formats.gunzip import Gunzip
 from formats.zstd_dictionary import DICTIONARY_FRAME, Unzstd
 
 CHUNK_BYTES = 1 << 20
@@ -62,8 +63,8 @@ class Decompressed:
         self._source, self._budget = _Counted(source), budget
         self._free_bytes = budget.limit(0)
         self.codec = _codec(self._source.peek(10), name)
-        if self.codec == "gzip" and gunzip:
-            self._decoded: Any = gunzip(self._source)
+        if self.codec == "gzip":
+            self._decoded: Any = (gunzip or Gunzip)(self._source)
         elif self.codec == "plain":
             self._decoded = self._source
         elif self.codec == "bz2":
@@ -94,25 +95,6 @@ class Decompressed:
             self._check_budget()
         return data
 
-    def lines(self, max_line_bytes: int) -> Iterator[bytes | None]:
-        """The lines without their newline; None stands for one longer than `max_line_bytes`, which is not held."""
-        held: list[bytes] = []
-        held_bytes = 0
-        while chunk := self.read(CHUNK_BYTES):
-            first, *others = chunk.split(b"\n")
-            held_bytes += len(first)
-            if held_bytes <= max_line_bytes:
-                held.append(first)
-            if not others:
-                continue
-            yield b"".join(held) if held_bytes <= max_line_bytes else None
-            last = others.pop()
-            for line in others:
-                yield line if len(line) <= max_line_bytes else None
-            held, held_bytes = [last], len(last)
-        if held_bytes:
-            yield b"".join(held) if held_bytes <= max_line_bytes else None
-
     def readable(self) -> bool:
         return True
 
@@ -133,7 +115,14 @@ class Decompressed:
         self.close()
 
     def _broken(self, error: Exception) -> CorruptDataError:
-        found = f"broken at compressed byte {self.compressed_position} (byte {self.position} decompressed): {error}"
+        begin = getattr(self._decoded, "begin", None)
+        if begin is None:  # Arrow does not tell where a frame begins, and gives nothing of a piece that is broken
+            found = f"broken at compressed byte {self.compressed_position} or before it"
+            found += f" (the first {self.position} bytes decompressed are good): {error}"
+        else:
+            whole = f"the {self._decoded.begin_position} bytes decompressed before it are whole"
+            found = f"broken in the member that begins at compressed byte {begin}"
+            found += f" ({whole}, {self.position} were read): {error}"
         todo = _TODO_WIDE if _WIDE in str(error) else _TODO
         return CorruptDataError(self.name, f"{self.codec} stream", "whole", found, todo)
 
@@ -171,6 +160,7 @@ class _Bunzip:
 
     def __init__(self, source: Readable) -> None:
         self._source, self._decoder, self._begun = source, bz2.BZ2Decompressor(), False
+        self._taken = self._position = self.begin = self.begin_position = 0
 
     def read(self, size: int) -> bytes:
         while True:
@@ -178,14 +168,17 @@ class _Bunzip:
             if self._decoder.eof:
                 data = self._decoder.unused_data
                 self._decoder, self._begun = bz2.BZ2Decompressor(), False
+                self.begin, self.begin_position = self._taken - len(data), self._position
             if not data and self._decoder.needs_input:
                 data = self._source.read(_BZ2_READ_BYTES)
+                self._taken += len(data)
                 if not data:
                     if self._begun:
                         raise OSError("Truncated compressed stream")
                     return b""
             self._begun = True
             if found := self._decoder.decompress(data, size):
+                self._position += len(found)
                 return found
 
     def close(self) -> None:

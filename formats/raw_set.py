@@ -22,6 +22,7 @@ from formats import canonical, compressed, dataset, durable, userinfo
 from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError, CorruptDataError
 from formats.json_fields import MAX_WHOLE
+from formats.numbered_lines import numbered_lines
 from formats.stage_tables import RAW
 
 VERSION = 1
@@ -256,7 +257,7 @@ def read_rejects(raw: RawSet) -> Iterator[dict[str, Any]]:
     """
     path = dataset.verified(raw.rejects_shard)
     with compressed.open_file(path) as stream:
-        for number, line in enumerate(stream.lines(_MAX_LINE_BYTES)):
+        for number, line in numbered_lines(stream, _MAX_LINE_BYTES):
             try:
                 value = durable.json_value(line or b"")
                 if not isinstance(value, dict) or set(value) != {"url", "position", "reason"}:

@@ -13,6 +13,7 @@ class RejectReason(StrEnum):
     BLANK_LINE = "blank_line"
     NO_TEXT_FIELD = "no_text_field"
     TEXT_NOT_A_STRING = "text_not_a_string"
+    DUPLICATE_FIELD = "duplicate_field"
     NO_URL_FIELD = "no_url_field"
     BAD_DATE = "bad_date"
     LICENSE_MISSING = "license_missing"
@@ -42,7 +43,8 @@ class RejectReason(StrEnum):
 DAMAGED = frozenset({
     RejectReason.BROKEN_JSON, RejectReason.NOT_AN_OBJECT, RejectReason.INVALID_UTF8, RejectReason.LONE_SURROGATE,
     RejectReason.NO_TEXT_FIELD, RejectReason.TEXT_NOT_A_STRING, RejectReason.NO_URL_FIELD, RejectReason.BAD_DATE,
-    RejectReason.RECORD_TOO_LARGE, RejectReason.BROKEN_HTTP, RejectReason.BROKEN_MEMBER, RejectReason.ENCRYPTED_MEMBER,
-    RejectReason.PARSER_CRASHED, RejectReason.PARSER_TIMEOUT,
+    RejectReason.DUPLICATE_FIELD, RejectReason.RECORD_TOO_LARGE, RejectReason.BROKEN_HTTP, RejectReason.BROKEN_MEMBER,
+    RejectReason.ENCRYPTED_MEMBER, RejectReason.UNSAFE_MEMBER_NAME, RejectReason.DUPLICATE_MEMBER,
+    RejectReason.PAGE_TOO_LARGE, RejectReason.BROKEN_HTML, RejectReason.PARSER_CRASHED, RejectReason.PARSER_TIMEOUT,
 })  # fmt: skip
 """Records that should have become documents. The other reasons say that a record never was one."""

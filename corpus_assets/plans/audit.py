@@ -26,7 +26,7 @@ from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from formats.reasons import FILTER_BY_REASON, Reason
-from formats.reject_reasons import DAMAGED
+from formats.reject_reasons import DAMAGED, RejectReason
 
 KEPT = Reason.KEPT.value
 MIN_RETENTION = 0.1
@@ -80,26 +80,39 @@ def records_accounted_for(layout: Layout, pair: Pair) -> Finding:
 
 
 def few_records_damaged(layout: Layout, pair: Pair) -> Finding:
-    """At most the config's share of the records that should be documents are broken, and some are documents, if there
-    are any. A file cut short, or read with the wrong field mapping or as another kind, shows here, where each of its
-    lines is only one more reject.
+    """At most the config's share of the records that should be documents are broken, there are records, and some are
+    documents. A file cut short, or read with the wrong field mapping or as another kind, shows here, where each of its
+    lines is only one more reject; so does a source of empty files, which has not even those.
     """
     raw, limit = raw_sets.find_raw_set(layout, pair.row, pair.config.extract), pair.config.max_damaged_ratio
-    damaged = {reason: count for reason, count in raw.rejects.items() if reason in DAMAGED and count}
-    total = sum(damaged.values())
+    rejects = {reason: count for reason, count in raw.rejects.items() if count}
+    damaged = {reason: count for reason, count in rejects.items() if reason in DAMAGED}
+    total, records = sum(damaged.values()), raw.documents + sum(rejects.values())
     expected = raw.documents + total
-    words = f"{total} of {expected} records are damaged, {limit:.2%} may be"
-    if damaged:
-        words += (
-            f": {', '.join(f'{count} {reason}' for reason, count in sorted(damaged.items()))}; see rejects.jsonl.zst"
+    if not records:
+        plural = "s" * (len(raw.files) != 1)
+        words = (
+            f"no record in {len(raw.files)} file{plural}; look whether they were fetched whole, or take the source out"
         )
-    others = {reason: count for reason, count in raw.rejects.items() if reason not in DAMAGED and count}
-    has_none = not expected and bool(others) and limit < 1
-    if has_none:
-        told = ", ".join(f"{count} {reason}" for reason, count in sorted(others.items()))
-        words += f", and none is a document: {told}; look at kind, container and files of the ledger row"
-    passed = total <= limit * expected and not has_none
+    elif not raw.documents:
+        words = f"none of {records} records is a document: {_told(rejects)}; {_todo(rejects)}"
+    else:
+        words = f"{total} of {expected} records are damaged, {limit:.2%} may be"
+        if damaged:
+            words += f": {_told(damaged)}; see rejects.jsonl.zst"
+    passed = limit >= 1 or (raw.documents > 0 and total <= limit * expected)
     return Finding(passed, words, {"damaged": total, "records": expected, "limit": limit})
+
+
+def _told(rejects: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(rejects.items()))
+
+
+def _todo(rejects: Mapping[str, int]) -> str:
+    """What to do about a source without a document, by what most of its records are."""
+    if max(sorted(rejects), key=rejects.__getitem__) == RejectReason.UNSAFE_MEMBER_NAME:
+        return "pack the archive anew with relative names, without a leading / and without .. in them"
+    return "look at kind, container, fields and files of the ledger row"
 
 
 def documents_conserved(build: Build, pair: Pair) -> Finding:

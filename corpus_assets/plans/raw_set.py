@@ -34,6 +34,10 @@ Progress = Callable[[int, int, int], None]
 LIMITS = Limits()
 """Part of the bytes, so a change comes with another CODE_VERSION."""
 _REPORT_EVERY = 1_000
+MAX_IDLE_REJECTS, MAX_REJECTS_A_DOCUMENT = 10_000_000, 100
+"""One file may have so many rejects, and so many more for each of its documents: a hundred kilobytes of gzip can hold a
+hundred million records that are none. It stops a build and changes no byte.
+"""
 _READERS = {
     "warc": (warc, ("fastwarc",)),
     "wet": (warc, ("fastwarc",)),
@@ -148,14 +152,18 @@ def _write(
     records = documents = 0
     with parsing_guard(workers) as guard:
         for i, (path, file) in enumerate(zip(paths, row.files, strict=True)):
-            tally = Tally()
+            tally, rejects_left = Tally(), MAX_IDLE_REJECTS
             for record, extracted in extracted_records(read_file(path, file.url, row, LIMITS, tally), guard, prepare):
                 reason = extracted.reason
                 if reason is None and isinstance(record, Record):
                     reason = _add(writer, record, extracted.text, row, retrieved)
                 if reason is None:
                     documents += 1
+                    rejects_left += MAX_REJECTS_A_DOCUMENT
                 else:
+                    rejects_left -= 1
+                    if rejects_left < 0:
+                        raise _too_many_rejects(path, reason)
                     writer.add_reject(_without_surrogates(record.url), record.position, reason)
                 records += 1
                 if progress and records % _REPORT_EVERY == 0:
@@ -165,6 +173,12 @@ def _write(
             if progress:
                 progress(i + 1, len(paths), documents)
     writer.finish()
+
+
+def _too_many_rejects(path: Path, reason: str) -> CorruptDataError:
+    expected = f"at most {MAX_IDLE_REJECTS}, and {MAX_REJECTS_A_DOCUMENT} for each document"
+    todo = "look at kind, container and fields of the ledger row; if they are right, split the file"
+    return CorruptDataError(path, "number of rejects", expected, f"more; the last one is {reason}", todo)
 
 
 def _hold_unchanged(path: Path, file: LedgerFile) -> None:

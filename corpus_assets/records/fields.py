@@ -1,6 +1,7 @@
 """Records with named fields (JSON objects, Parquet rows) to Records, by the field mapping of the ledger row."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
@@ -18,6 +19,11 @@ class FieldReader:
     def __init__(self, row: LedgerRow) -> None:
         self._fields = row.fields
         self._licenses = _accepted_licenses(row.license_spdx)
+        self._paths = [path for path in vars(row.fields).values() if path is not None]
+
+    def repeats(self, value: Mapping[str, Any]) -> bool:
+        """Whether a mapped field, or one that leads to it, is given more than once at its level."""
+        return any(_is_repeated(value, path) for path in self._paths)
 
     def url(self, value: Mapping[str, Any]) -> str | None:
         """The url that the record's own field holds; None where no field is mapped or it holds none."""
@@ -63,6 +69,26 @@ def field(value: Any, path: str) -> Any:
             return _MISSING
         value = value[name]
     return _MISSING
+
+
+class Repeats(dict[str, Any]):
+    """A JSON object of which some names were given more than once: those are `names`."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.names = frozenset(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+
+
+def _is_repeated(value: Any, path: str) -> bool:
+    """Follows the path as `field` does."""
+    while isinstance(value, Mapping):
+        name, dot, rest = (path, "", "") if path in value else path.partition(".")
+        if isinstance(value, Repeats) and name in value.names:
+            return True
+        if not dot:
+            return False
+        value, path = value.get(name), rest
+    return False
 
 
 def utc_second(value: Any) -> str | None:

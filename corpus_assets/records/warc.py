@@ -13,6 +13,7 @@ stream to the blank lines that close its last record.
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from fastwarc.stream_io import GzipReader
 from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecord, WarcRecordType
@@ -23,6 +24,7 @@ from corpus_assets.records.record import Limits, Record, Reject, RejectReason, T
 from corpus_assets.records.web_page import Page, read_page, target_url
 from formats.compressed import CHUNK_BYTES, Decompressed, Readable, open_file
 from formats.errors import CorruptDataError
+from formats.gunzip import Gunzip
 
 CODE_VERSION = "2"
 _TODO = "fetch the file again, or take it out of the ledger row"
@@ -196,21 +198,49 @@ def _open(path: Path, limits: Limits) -> _Tail:
 
 class _Gunzip:
     """FastWARC's gzip decoder: twice as fast as zlib's, but silent where the last member is cut, so that one member
-    is inflated once more at the end.
+    is inflated once more at the end. Where it stumbles, over the zeros after the last member, too, zlib reads the file
+    again up to there, goes on, and says what is wrong.
     """
 
     def __init__(self, source: Readable, path: Path) -> None:
         self._reader, self._path, self._checked = GzipReader(source), path, False  # type: ignore[arg-type]
+        self._position = 0
+        self._file: BinaryIO | None = None
+        self._exact: Gunzip | None = None
 
     def read(self, size: int) -> bytes:
-        data = self._reader.read(size)
-        if not data and not self._checked:
-            self._checked = True
-            self._check_last_member()
+        if self._exact:
+            return self._exact.read(size)
+        try:
+            data = self._reader.read(size)
+            if not data and not self._checked:
+                self._checked = True
+                self._check_last_member()
+        except OSError:
+            return self._begin_again().read(size)
+        self._position += len(data)
         return data
+
+    @property
+    def begin(self) -> int | None:
+        return self._exact.begin if self._exact else None
+
+    @property
+    def begin_position(self) -> int | None:
+        return self._exact.begin_position if self._exact else None
 
     def close(self) -> None:
         self._reader.close()
+        if self._file:
+            self._file.close()
+
+    def _begin_again(self) -> Gunzip:
+        self._file = open(self._path, "rb")  # noqa: SIM115  closed with the reader
+        self._exact = Gunzip(self._file)
+        left = self._position
+        while left and (data := self._exact.read(min(left, CHUNK_BYTES))):
+            left -= len(data)
+        return self._exact
 
     def _check_last_member(self) -> None:
         member = zlib.decompressobj(31)

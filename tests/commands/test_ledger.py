@@ -375,3 +375,11 @@ def test_a_file_that_grows_while_it_is_measured_is_not_entered(root, monkeypatch
     with pytest.raises(TransientError, match=r"a\.txt: changed while it was measured"):
         add(root, "fables", root / "in" / "a.txt")
     assert not Layout(root).ledger.exists()
+
+
+def test_a_file_without_a_byte_is_noted_when_it_is_added(root, capsys):
+    (root / "in/empty.txt").write_bytes(b"")
+    assert add(root, "fables", root / "in/empty.txt", root / "in/a.txt") == 0
+    told = capsys.readouterr().err
+    assert "note: ../in/empty.txt has 0 bytes, and so no record" in told
+    assert "a.txt has 0 bytes" not in told

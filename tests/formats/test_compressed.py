@@ -10,8 +10,6 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 import zstandard
-from hypothesis import given
-from hypothesis import strategies as st
 
 from formats.compressed import Budget, Decompressed, open_file, open_stream
 from formats.errors import CorruptDataError
@@ -225,21 +223,13 @@ def test_an_archive_that_is_cut_is_named_instead_of_its_member():
         open_stream(outer, "member").read()
 
 
-@given(st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b" ")), max_size=30), st.integers(0, 12))
-def test_lines_are_those_of_split_and_long_ones_are_none(lines, longest):
-    data = b"\n".join(lines)
-    expected = data.split(b"\n")
-    if expected[-1] == b"":
-        expected.pop()
-    found = list(opened(gzip.compress(data, mtime=0)).lines(longest))
-    assert found == [line if len(line) <= longest else None for line in expected]
-
-
-def test_a_line_over_many_chunks_is_one_line():
-    long = b"x" * 3_000_000
-    data = b"a\n" + long + b"\nb\n" + long
-    assert list(opened(data).lines(len(long))) == [b"a", long, b"b", long]
-    assert list(opened(data).lines(len(long) - 1)) == [b"a", None, b"b", None]
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_a_file_that_is_nearly_all_repetition_is_stopped_while_it_is_read(codec):
+    budget = Budget(min_bytes=1_000_000, max_ratio=50)
+    stream = opened(PACKERS[codec](bytes(50_000_000)), budget)
+    with pytest.raises(CorruptDataError, match="decompressed bytes"):
+        stream.read()
+    assert stream.position < 5_000_000
 
 
 @pytest.mark.parametrize(("window_log", "is_read"), [(27, True), (28, False)])

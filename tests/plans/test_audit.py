@@ -11,7 +11,7 @@ import pytest
 
 from corpus_assets.plans import audit, audit_text
 from corpus_assets.plans.audit import Finding
-from corpus_assets.plans.pinned import load_pair, load_pairs, load_version
+from corpus_assets.plans.pinned import Pair, load_pair, load_pairs, load_version
 from corpus_assets.plans.raw_set import find_raw_set
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.source_stages import documents, signals, verdicts
@@ -280,7 +280,6 @@ def test_the_version_before_is_the_last_smaller_one_by_number(
         ({"not_a_conversion": 3, "broken_json": 0}, 0.05, False),
         ({"other_file_name": 2}, 0, False),
         ({"other_file_name": 2}, 1, True),
-        ({}, 0.05, True),
     ],
 )
 def test_a_source_that_is_read_as_another_kind_raises_the_alarm_though_nothing_is_broken(
@@ -295,7 +294,37 @@ def test_a_source_that_is_read_as_another_kind_raises_the_alarm_though_nothing_i
     assert finding.passed is passed
     if not passed:
         reason, count = next(iter(rejects.items()))
-        assert f"none is a document: {count} {reason}; look at kind" in finding.words
+        assert finding.words.startswith(f"none of {count} records is a document: {count} {reason}; look at kind")
+
+
+def source_of(layout: Layout, monkeypatch: pytest.MonkeyPatch, rejects: dict[str, int], documents: int) -> Pair:
+    """The tales with these rejects instead of theirs, and so many documents."""
+    pair = load_pair(layout, PairKey("tales", V1))
+    raw = audit.raw_sets.find_raw_set(layout, pair.row, pair.config.extract)
+    raw = replace(raw, parts=tuple(replace(part, rows=documents) for part in raw.parts[:1]), rejects=rejects)
+    assert raw.documents == documents
+    monkeypatch.setattr(audit.raw_sets, "find_raw_set", lambda *_: raw)
+    return pair
+
+
+@pytest.mark.parametrize("reason", ["unsafe_member_name", "duplicate_member", "page_too_large", "duplicate_field"])
+def test_what_would_have_been_a_document_raises_the_alarm(layout, monkeypatch, reason) -> None:
+    finding = audit.few_records_damaged(layout, source_of(layout, monkeypatch, {reason: 9}, 11))
+    assert not finding.passed
+    assert finding.words == f"9 of 20 records are damaged, 10.00% may be: 9 {reason}; see rejects.jsonl.zst"
+
+
+def test_an_archive_of_absolute_names_says_how_to_pack_it(layout, monkeypatch) -> None:
+    finding = audit.few_records_damaged(layout, source_of(layout, monkeypatch, {"unsafe_member_name": 20}, 0))
+    assert not finding.passed
+    expected = "none of 20 records is a document: 20 unsafe_member_name; pack the archive anew with relative names"
+    assert finding.words.startswith(expected)
+
+
+def test_a_source_without_a_record_raises_the_alarm(layout, monkeypatch) -> None:
+    finding = audit.few_records_damaged(layout, source_of(layout, monkeypatch, {"broken_json": 0}, 0))
+    assert not finding.passed
+    assert finding.words.startswith("no record in 1 file; look whether they were fetched whole")
 
 
 @pytest.mark.parametrize(("limit", "passed"), [(0.09, False), (0.1, True), (0, False), (1, True)])

@@ -317,3 +317,19 @@ def test_real_sources_give_the_documents_their_list_says(tmp_path, kind, file, f
     assert len(found) == raw.documents == expected
     assert all(text.strip() for _, _, text in found)
     assert kind != "jsonl" or raw.rejects == {}
+
+
+@pytest.mark.parametrize(
+    ("num_broken", "num_whole", "is_read"), [(5, 0, True), (6, 0, False), (8, 1, True), (9, 1, False)]
+)
+def test_a_file_of_far_more_rejects_than_documents_is_an_error(tmp_path, monkeypatch, num_broken, num_whole, is_read):
+    monkeypatch.setattr(plan, "MAX_IDLE_REJECTS", 5)
+    monkeypatch.setattr(plan, "MAX_REJECTS_A_DOCUMENT", 3)
+    contents = b'{"text": "Tom naps."}\n' * num_whole + b"{}\n" * num_broken
+    made, paths = source(tmp_path / "in", "jsonl", {"tales.jsonl": contents})
+    if is_read:
+        assert len(rejects(make_raw_set(Layout(tmp_path), made, paths))) == num_broken
+    else:
+        words = r"number of rejects is more; the last one is no_text_field, expected at most 5, and 3 for each document"
+        with pytest.raises(CorruptDataError, match=words):
+            make_raw_set(Layout(tmp_path), made, paths)

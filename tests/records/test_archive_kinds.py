@@ -16,6 +16,7 @@ from corpus_assets.records import spooled
 from corpus_assets.records.record import Record, Reject
 from formats import compressed
 from formats.errors import CorruptDataError, SchemaMismatchError
+from formats.numbered_lines import numbered_lines
 from tests.faults import small_files
 from tests.records.made_up_files import http, mapping, read, rejects, tar, warc_record, zipped
 from tests.shared_data import DATA, needs_shared_data
@@ -98,7 +99,9 @@ def test_a_member_that_is_cut_is_an_error_that_names_it_and_leaves_nothing(tmp_p
 
 def test_a_missing_column_of_a_member_names_archive_and_member(tmp_path):
     (tmp_path / "f").write_bytes(tar({"a.parquet": parquet("fox")}))
-    with pytest.raises(SchemaMismatchError, match=r"f#a\.parquet: columns is text, expected a column body"):
+    with pytest.raises(
+        SchemaMismatchError, match=r"f#a\.parquet: list of columns is text, expected one named body; say"
+    ):
         read(tmp_path / "f", "parquet", container="tar", fields=mapping(text="body"))
 
 
@@ -160,8 +163,8 @@ def test_real_files_give_the_same_records_from_an_archive(tmp_path, kind, file, 
 
 @needs_shared_data
 def test_real_texts_give_the_same_records_from_parquet_and_json_lines(tmp_path):
-    lines = compressed.open_file(DATA / "stories/aesop.jsonl.zst").lines(1 << 20)
-    rows = [json.loads(line) for line in lines if line]
+    lines = numbered_lines(compressed.open_file(DATA / "stories/aesop.jsonl.zst"), 1 << 20)
+    rows = [json.loads(line) for _, line in lines if line]
     table = pa.table({"meta": [{"body": row["text"]} for row in rows], "license": [row["license"] for row in rows]})
     pq.write_table(table, tmp_path / "f", row_group_size=100)
     found = read(tmp_path / "f", "parquet", "t", fields=mapping(text="meta.body"))

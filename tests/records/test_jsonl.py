@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from corpus_assets.records.fields import utc_second
 from corpus_assets.records.record import Limits, Record, Reject
 from formats.errors import CorruptDataError
+from formats.reject_reasons import DAMAGED, RejectReason
 from tests.records.made_up_files import mapping, read, records, rejects
 
 
@@ -34,7 +35,8 @@ def test_lines_are_records_named_by_their_line(tmp_path, pack):
         (b'{"text": "cut off in the mid', "broken_json"),
         (b"{'text': 'single quotes'}", "broken_json"),
         (b'{"text": "raw \x01 control"}', "broken_json"),
-        (b'{"n": ' + b"9" * 5_000 + b', "text": "t"}', "broken_json"),
+        (b'{"n": ' + b"9" * 5_000 + b', "text": "t"', "broken_json"),
+        (b'{"text": ' + b"9" * 5_000 + b"}", "text_not_a_string"),
         (b"[" * 100_000, "broken_json"),
         (b'{"text": "\xe9t\xe9"}', "invalid_utf8"),
         (b'{"text": "cut in a sign \xf0\x9f\x98', "invalid_utf8"),
@@ -161,6 +163,51 @@ def test_a_file_cut_inside_a_sign_loses_its_last_line_alone_and_says_so(tmp_path
     found = read(tmp_path / "f", "jsonl")
     assert [record.content for record in records(found)] == ["Tom naps."]
     assert rejects(found) == [(1, "invalid_utf8" if at < 4 else "broken_json")]
+
+
+@pytest.mark.parametrize("digits", [640, 641, 4_300, 4_301, 5_000, 100_000])
+def test_a_number_of_any_length_beside_the_text_is_no_fault(tmp_path, digits):
+    (tmp_path / "f").write_bytes(b'{"text": "Tom naps.", "n": -' + b"9" * digits + b', "m": [%d]}\n' % 10**19)
+    assert [record.content for record in records(read(tmp_path / "f", "jsonl"))] == ["Tom naps."]
+
+
+@pytest.mark.parametrize(
+    ("line", "fields", "is_repeated"),
+    [
+        (b'{"text": "FIRST", "text": "SECOND"}', {}, True),
+        (b'{"text": "FIRST", "\\u0074ext": "SECOND"}', {}, True),
+        (b'{"text": "same", "id": 1, "text": "same"}', {}, True),
+        (b'{"text": "t", "id": 1, "id": 2}', {}, False),
+        (b'{"text": "t", "more": {"text": "a", "text": "b"}}', {}, False),
+        (b'{"text": "text", "more": ["text", "text"]}', {}, False),
+        (b'{"text": "t", "url": "http://a.example/", "url": "http://b.example/"}', {"url": "url"}, True),
+        (b'{"meta": {"text": "a", "text": "b"}}', {"text": "meta.text"}, True),
+        (b'{"meta": {"text": "a"}, "meta": {"text": "b"}}', {"text": "meta.text"}, True),
+        (b'{"meta.text": "a", "meta": {"text": "b", "text": "c"}}', {"text": "meta.text"}, False),
+        (b'{"text": "t", "d": null, "d": "2024-05-06"}', {"date": "d"}, True),
+        (b'{"text": "a", "n": ' + b"9" * 5_000 + b', "text": "b"}', {}, True),
+    ],
+)
+def test_a_mapped_field_that_is_given_twice_is_a_reject_since_one_of_them_would_be_lost(
+    tmp_path, line, fields, is_repeated
+):
+    (tmp_path / "f").write_bytes(line + b'\n{"text": "t", "meta": {"text": "t"}, "url": "http://c.example/"}\n')
+    found = read(tmp_path / "f", "jsonl", fields=mapping(**fields))
+    assert rejects(found) == ([(0, "duplicate_field")] if is_repeated else [])
+    assert RejectReason.DUPLICATE_FIELD in DAMAGED
+
+
+def test_a_run_of_blank_lines_is_one_reject_and_later_lines_keep_their_numbers(tmp_path):
+    packed = gzip.compress(b'{"text": "a"}\n' + b"\n" * 5_000_000 + b' \r\n{"text": "b"}\n\n[]\n\n', mtime=0)
+    (tmp_path / "f").write_bytes(packed)
+    found = read(tmp_path / "f", "jsonl", "t")
+    assert [(one.url, one.content) for one in records(found)] == [("t#0", "a"), ("t#5000002", "b")]
+    assert rejects(found) == [
+        (1, "blank_line"),
+        (5_000_003, "blank_line"),
+        (5_000_004, "not_an_object"),
+        (5_000_005, "blank_line"),
+    ]
 
 
 @pytest.mark.parametrize("data", [b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n", b"\xef\xbb\xbf\n\n", b"\n"])

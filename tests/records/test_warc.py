@@ -302,3 +302,26 @@ def test_wet_gives_the_text_of_conversions(tmp_path):
         Record("http://tales.example/cat", at[1], "Tom hat eine große Katze.\n", crawl_date="2024-05-06T07:08:09Z")
     ]
     assert rejects(found) == [(0, "not_a_conversion"), (at[2], "invalid_utf8"), (at[3], "no_target_uri")]
+
+
+@pytest.mark.parametrize("num_zeros", [1, 9, 512, 200_000])
+@pytest.mark.parametrize("is_one_member", [True, False])
+def test_zeros_after_the_last_gzip_member_are_padding_and_cost_no_record(tmp_path, num_zeros, is_one_member):
+    pages = [warc_record("response", http(b"<p>Tom has a ball. %d</p>" % i)) for i in range(40)]
+    packed = gzip.compress(b"".join(pages)) if is_one_member else b"".join(map(gzip.compress, pages))
+    (tmp_path / "whole").write_bytes(packed)
+    (tmp_path / "padded").write_bytes(packed + bytes(num_zeros))
+    found = read(tmp_path / "padded", "warc")
+    assert found == read(tmp_path / "whole", "warc")
+    assert len(found) == 40
+
+
+def test_a_broken_gzip_member_of_a_web_archive_is_named_by_its_first_byte(tmp_path):
+    page = warc_record("response", http(b"<p>Tom has a ball.</p>"))
+    before = gzip.compress(page) * 3
+    for tail, words in {b"junk": "neither another member nor zeros", gzip.compress(page)[:-20]: "Truncated"}.items():
+        (tmp_path / "f").write_bytes(before + tail)
+        with pytest.raises(CorruptDataError, match=words) as caught:
+            read(tmp_path / "f", "warc")
+        assert f"in the member that begins at compressed byte {len(before)} " in str(caught.value)
+        assert f"the {3 * len(page)} bytes decompressed before it are whole, " in str(caught.value)

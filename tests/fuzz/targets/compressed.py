@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 from formats.compressed import open_stream
+from formats.numbered_lines import numbered_lines
 from tests.fuzz.hold import LIMITS
 from tests.fuzz.packed import every_way, unpacked
 
@@ -26,5 +27,5 @@ def seeds() -> list[bytes]:
 def run(data: bytes, folder: Path) -> None:
     del folder
     with open_stream(io.BytesIO(unpacked(data)), "file", budget=LIMITS.file_budget) as stream:
-        for _ in stream.lines(LIMITS.max_record_bytes):
+        for _ in numbered_lines(stream, LIMITS.max_record_bytes):
             pass
