@@ -49,8 +49,8 @@ PAIRS_OF_VERSION, _BROKEN_VERSIONS = _pairs_by_version()
 """The pairs of every version whose config can be read."""
 TOKENS_OF_VERSION, _BROKEN_TOKENS = _tokens_by_version()
 """The token sets of every version, likewise."""
-BROKEN = [f"a version without partitions: {why}" for why in _BROKEN_VERSIONS]
-BROKEN += [f"a token set without a partition: {why}" for why in _BROKEN_TOKENS]
+BROKEN = [f"a version that cannot be built until its config is mended: {why}" for why in _BROKEN_VERSIONS]
+BROKEN += [f"a token set that cannot be built until its config is mended: {why}" for why in _BROKEN_TOKENS]
 """Why the other versions and token sets have no partitions until they are mended."""
 for _why in BROKEN:
     dg.get_dagster_logger("corpus").error(_why)

@@ -103,5 +103,7 @@ def of_snapshot(root: Path, snapshot: Snapshot) -> Yank | None:
 
 
 def refusal(record: Yank, what: str, force: str) -> ConfigError:
-    """What a refused reader or build is told; `force` is how to do it all the same."""
-    return ConfigError(f"{what}: {record}; take another one, or go on all the same with {force}")
+    """What a refused reader or build is told; `force` is how to do it all the same. An id in `what` is said once."""
+    whose = "it" if record.of in what.split() else record.of
+    marked = f"{whose} was yanked on {record.yanked_on}: {record.reason}"
+    return ConfigError(f"{what}: {marked}; take another one, or go on all the same with {force}")

@@ -2,15 +2,32 @@
 
 from typing import Any
 
+from corpus_assets.plans.snapshot_corpus import snapshots_below
 from corpus_assets.plans.token_trace import trace_token
 from formats import yank
+from formats.errors import CorruptDataError
 from formats.layout import Layout
+from formats.snapshot import manifest
 from formats.snapshot.manifest import SPLITS, Snapshot
 
 _NAMES = (
     "dataset", "corpus_version", "tokens", "corpus_manifest_sha256", "token_config_sha256", "tokenizer", "vocab_size",
     "eos_id", "pad_id", "seq_len", "dtype", "packing", "counts",
 )  # fmt: skip
+
+
+def of_all(layout: Layout) -> dict[str, Any]:
+    """The snapshots that lie here, by id; of one whose manifest cannot be used the id alone, and why."""
+    return {"snapshots": [_listed(layout, snapshot_id) for snapshot_id in snapshots_below(layout)]}
+
+
+def _listed(layout: Layout, snapshot_id: str) -> dict[str, Any]:
+    names = ("dataset", "corpus_version", "tokens")
+    try:
+        of = manifest.read(layout.root, snapshot_id).document
+    except CorruptDataError as error:
+        return {"snapshot_id": snapshot_id, **dict.fromkeys(names), "damage": f"{error.field} is {error.found}"}
+    return {"snapshot_id": snapshot_id, **{name: of[name] for name in names}, "damage": None}
 
 
 def of_snapshot(layout: Layout, snapshot: Snapshot) -> dict[str, Any]:

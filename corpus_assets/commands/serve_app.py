@@ -38,6 +38,13 @@ class Server:
     def __init__(self, layout: Layout, token: str | None) -> None:
         self._layout, self._token = layout, token
 
+    async def snapshots(self, request: Request) -> Response:
+        """One route for both: of two, the first would answer other methods as if it was alone."""
+        if request.method == "POST":
+            return await self.new_snapshot(request)
+        parameters(request)
+        return JSONResponse(await run_in_threadpool(serve_answers.of_all, self._layout))
+
     def snapshot(self, request: Request) -> Response:
         parameters(request)
         return JSONResponse(serve_answers.of_snapshot(self._layout, self._opened(request.path_params["snapshot_id"])))
@@ -139,7 +146,7 @@ def make_app(layout: Layout, token: str | None = None, *, only_loopback: bool = 
         routes=[
             Route("/", server.page),
             Route("/openapi.json", server.openapi),
-            Route("/snapshots", server.new_snapshot, methods=["POST"]),
+            Route("/snapshots", server.snapshots, methods=["GET", "POST"]),
             Route("/snapshots/{snapshot_id}", server.snapshot),
             Route("/snapshots/{snapshot_id}/manifest", server.manifest),
             Route("/trace/token", server.token),

@@ -48,6 +48,22 @@ _YANKED = _or_null(_object({"of": _TEXT, "reason": _TEXT, "yanked_on": _TEXT}))
 _BUCKETS = {"type": "object", "additionalProperties": _SUMS}
 SCHEMAS = {
     "Error": _object({"error": _TEXT, "problems": {"type": "array", "items": _TEXT}}, ["error"]),
+    "Snapshots": _object(
+        {
+            "snapshots": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "snapshot_id": _ID,
+                        "dataset": _or_null(_TEXT),
+                        "corpus_version": _or_null(_TEXT),
+                        "tokens": _or_null(_TEXT),
+                        "damage": _or_null(_TEXT),
+                    }
+                ),
+            }
+        }
+    ),
     "Snapshot": _object(
         {
             "snapshot_id": _ID,
@@ -161,6 +177,11 @@ def document() -> dict[str, Any]:
                 }
             },
             "/snapshots": {
+                "get": {
+                    "operationId": "snapshots",
+                    "summary": "The snapshots that lie here: their ids, and what each was made of",
+                    "responses": _answers(200, "the snapshots, by id", "Snapshots", 400, 500),
+                },
                 "post": {
                     "operationId": "newSnapshot",
                     "summary": "Write the config of a token set; its snapshot has an id once it is built",
@@ -169,7 +190,7 @@ def document() -> dict[str, Any]:
                     "responses": _answers(
                         202, "the config is written", "Build", 400, 401, 403, 404, 408, 409, 413, 415, 422, 500
                     ),
-                }
+                },
             },
         },
         "components": {

@@ -64,7 +64,9 @@ async def json_body(request: Request) -> Any:
         raise Refused(408, f"the body did not come within {BODY_SECONDS} seconds") from None
     try:
         return json.loads(bytes(data), object_pairs_hook=_object, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise Refused(422, "the body is nested too deeply; a config has a few levels") from None
+    except ValueError as error:
         raise Refused(422, f"the body is no JSON: {str(error)[:200]}") from None
 
 

@@ -102,8 +102,12 @@ def load_checked(layout: Layout, key: TokensKey) -> TokenConfig:
     require_library()
     path = layout.token_config(key)
     config = config_files.load(path, key)
+    file = layout.root / config.tokenizer.path
+    if not file.is_file():
+        where = config_files.place_of(path, "tokenizer")
+        raise ConfigError(f"{where}: {file} is {durable.instead_of_a_file(file)}; put it there, or correct its path")
     try:
-        library, _ = load_file(str(layout.root / config.tokenizer.path), config.tokenizer.sha256)
+        library, _ = load_file(str(file), config.tokenizer.sha256)
     except CorpusError as error:
         raise ConfigError(f"{config_files.place_of(path, 'tokenizer')}: {error}") from None
     for field in ("end_of_document", "pad"):

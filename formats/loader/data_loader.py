@@ -142,8 +142,12 @@ class DataLoader:
         return Batch(self._step - self._every, positions, tokens)
 
     def seek(self, step: int, every: int = 1) -> None:
-        """Serve `step` next, and after it every `every`-th step. Costs nothing but what was read ahead."""
+        """Serve `step` next, and after it every `every`-th step. Costs nothing but what was read ahead.
+
+        Raises OrderError for what is no step; the loader then goes on where it was.
+        """
         self._after_a_fork()
+        step, every = whole(step, "step"), whole(every, "every")
         self.steps.bounds(step)
         if every < 1:
             raise OrderError(f"every is {every}, expected at least 1; mend the request")

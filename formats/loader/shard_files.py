@@ -7,6 +7,7 @@ never fetched twice, however many loaders share the folder.
 import os
 import secrets
 import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,7 @@ import numpy as np
 
 from formats import durable, yank
 from formats.errors import ConfigError, CorruptDataError, TransientError
+from formats.json_fields import described
 from formats.loader.settings import ReadSettings
 from formats.loader.verified import Verified, stripe
 from formats.snapshot import manifest
@@ -31,16 +33,35 @@ _TODO = "restore the snapshot from a copy, or build it again"
 def open_snapshot(root: Path | str, snapshot_id: str, settings: ReadSettings) -> "ShardFiles":
     """The files of a snapshot below an artifacts root: a folder, or a URL that fsspec knows.
 
-    Raises ConfigError where fsspec or its driver is missing, and for a yanked snapshot that the settings do not allow;
-    CorruptDataError for a manifest that is not the id's.
+    Raises ConfigError for what is no root or no id, where fsspec or its driver is missing, for folders that this user
+    may not read, or write where it is the cache's, and for a yanked snapshot that the settings do not allow;
+    CorruptDataError for a manifest that is missing or not the id's.
     """
+    if not isinstance(root, str | os.PathLike) or isinstance(os.fspath(root), bytes) or "\0" in os.fspath(root):
+        raise ConfigError(
+            f"root is {described(root)}, expected a folder or a URL; name the one whose snapshots/ holds the snapshot"
+        )
     if "://" in str(root):
         files = StoreFiles(str(root), snapshot_id, settings)
         record = None if settings.allow_yanked else files.yanked()
         return _unless_yanked(files, record)
-    snapshot = manifest.read(Path(root), snapshot_id)
-    record = None if settings.allow_yanked else yank.of_snapshot(Path(root), snapshot)
+    try:
+        snapshot = manifest.read(Path(root), snapshot_id)
+        record = None if settings.allow_yanked else yank.of_snapshot(Path(root), snapshot)
+    except OSError as error:
+        raise ConfigError(f"root is {root}, and {error}; let this user read there, or name another root") from None
     return _unless_yanked(LocalFiles(snapshot, settings), record)
+
+
+def _hold_writable(folder: Path) -> None:
+    """Tried, since nothing else tells: root, read-only mounts and full disks have their own rules."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (OSError, ValueError) as error:
+        what = "expected a folder that this user may write to; let it, or give the read settings another cache_folder"
+        raise ConfigError(f"cache_folder is {folder}, and {error}; {what}") from None
 
 
 def _unless_yanked(files: "ShardFiles", record: Yank | None) -> "ShardFiles":
@@ -65,6 +86,8 @@ class LocalFiles(ShardFiles):
     def __init__(self, snapshot: Snapshot, settings: ReadSettings) -> None:
         self.snapshot, self._verify = snapshot, settings.verify
         folder = settings.cache
+        if folder is not None:
+            _hold_writable(folder)
         self._verified = Verified(folder / "verified" if folder else None)
 
     def map(self, shard: TokenShard) -> np.ndarray:
@@ -80,10 +103,11 @@ class StoreFiles(ShardFiles):
     def __init__(self, root: str, snapshot_id: str, settings: ReadSettings) -> None:
         if settings.cache is None:
             raise ConfigError(f"{root}: shards of a store need a local folder; give the read settings a cache_folder")
+        name = manifest.folder_of(Path(), snapshot_id) / manifest.NAME_ON_DISK
+        _hold_writable(settings.cache)
         self._root, self._settings = root.rstrip("/"), settings
         self._cache = settings.cache
         self._open = _opener(root)
-        name = manifest.folder_of(Path(), snapshot_id) / manifest.NAME_ON_DISK
         local = self._cache / "manifests" / name
         if not local.exists():
             self._fetch(name.as_posix(), local, snapshot_id.removeprefix(manifest.ID_PREFIX))

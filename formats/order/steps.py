@@ -52,6 +52,8 @@ class Steps:
         and divide by the global count, never take the mean of means.
         """
         start, stop = self.bounds(step)
+        if world < 1:
+            raise OrderError(f"dp_world is {world}, expected at least 1; mend the request")
         if not 0 <= rank < world:
             raise OrderError(f"rank is {rank} of {world}, expected 0 to {world - 1}; mend the request")
         if (stop - start) % world and not uneven:

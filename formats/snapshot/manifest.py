@@ -26,6 +26,7 @@ SPLITS = ("train", "val")
 DTYPES = ("<u2", "<u4")
 ID_PREFIX = "sha256:"
 _TODO = "restore the snapshot from a copy, or build it again"
+_ELSEWHERE = "copy the snapshot there, or name another root: the folder whose snapshots/ holds it"
 _KEYS = {
     "format": str,
     "version": int,
@@ -65,9 +66,11 @@ def folder_of(root: Path, snapshot_id: str) -> Path:
     return root / "snapshots" / snapshot_id.removeprefix(ID_PREFIX)
 
 
-def is_id(text: str) -> bool:
-    """Whether a text has the form of a snapshot's id."""
-    return text.startswith(ID_PREFIX) and bool(_DIGEST.fullmatch(text.removeprefix(ID_PREFIX)))
+def is_id(text: object) -> bool:
+    """Whether it is a text of the form of a snapshot's id."""
+    return (
+        isinstance(text, str) and text.startswith(ID_PREFIX) and bool(_DIGEST.fullmatch(text.removeprefix(ID_PREFIX)))
+    )
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,7 @@ def read(root: Path, snapshot_id: str) -> Snapshot:
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        raise CorruptDataError(path, "manifest", snapshot_id, "missing", "copy the snapshot here") from None
+        raise CorruptDataError(path, "manifest", snapshot_id, "missing", _ELSEWHERE) from None
     if (found := ID_PREFIX + hashlib.sha256(data).hexdigest()) != snapshot_id:
         raise CorruptDataError(path, "sha256", snapshot_id, found, _TODO)
     try:

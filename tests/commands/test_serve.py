@@ -76,6 +76,29 @@ def test_a_snapshot_is_told_with_the_sums_of_its_buckets(served):
     assert set(told["splits"]["train"]) == {"fables", "web"}
 
 
+def test_the_snapshots_that_lie_here_are_listed_and_a_damaged_one_is_said_to_be(copied):
+    layout, snapshot = copied
+    client = client_of(layout, None)
+    names = ("dataset", "corpus_version", "tokens")
+    tiny = dict(zip(names, ("tiny", "v1", "t16"), strict=True))
+    whole = [
+        {"snapshot_id": one, **{name: manifest.read(layout.root, one).document[name] for name in names}, "damage": None}
+        for one in snapshots_below(layout)
+    ]
+    assert {"snapshot_id": snapshot.snapshot_id, **tiny, "damage": None} in whole
+    assert client.get("/snapshots").json() == {"snapshots": whole}
+    (layout.snapshots / ("f" * 64)).mkdir()
+    (layout.snapshots / "being-made.tmp").mkdir()
+    lost = {"snapshot_id": f"sha256:{'f' * 64}", **dict.fromkeys(names), "damage": "manifest is missing"}
+    assert client.get("/snapshots").json() == {"snapshots": [*whole, lost]}
+    shutil.rmtree(layout.snapshots)
+    assert client.get("/snapshots").json() == {"snapshots": []}
+    assert client.get("/snapshots?x=1").status_code == 400
+    assert client.post("/snapshots", json=body()).status_code == 403
+    refused = client.delete("/snapshots")
+    assert (refused.status_code, set(refused.headers["allow"].split(", "))) == (405, {"GET", "HEAD", "POST"})
+
+
 def test_the_manifest_is_given_byte_for_byte(served):
     layout, snapshot = served
     answer = client_of(layout).get(f"/snapshots/{snapshot.snapshot_id}/manifest")
@@ -301,6 +324,16 @@ def test_a_body_of_any_kind_is_answered(copied, data, status):
     assert (answer.status_code, bool(answer.json()["error"])) == (status, True)
     pieces = client_of(layout).post("/snapshots", content=iter([data[:5], data[5:]]), headers=headers)
     assert pieces.status_code == status
+
+
+@pytest.mark.parametrize("deep", [b"[" * 100_000, b'{"a":' * 40_000])
+def test_a_body_that_is_nested_too_deeply_is_told_so_in_words(copied, deep):
+    headers = {**BEARER, "content-type": "application/json"}
+    answer = client_of(copied[0]).post("/snapshots", content=deep, headers=headers)
+    assert (answer.status_code, answer.json()) == (
+        422,
+        {"error": "the body is nested too deeply; a config has a few levels"},
+    )
 
 
 def test_another_kind_of_body_is_refused(copied):

@@ -11,7 +11,13 @@ from corpus_assets.commands.serve_openapi import document
 from tests.plans import tiny_snapshot
 
 TOKEN = "a-token-for-these-tests-alone"
-OPERATIONS = [(path, verb) for path, verbs in document()["paths"].items() for verb in verbs]
+CASES = [
+    (path, verb, mode)
+    for path, verbs in document()["paths"].items()
+    for verb, one in verbs.items()
+    for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+    if mode is GenerationMode.POSITIVE or one.keys() & {"parameters", "requestBody"}  # else nothing of it can be wrong
+]
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +28,7 @@ def api(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
-@pytest.mark.parametrize(("path", "verb"), OPERATIONS)
+@pytest.mark.parametrize(("path", "verb", "mode"), CASES)
 def test_every_answer_is_one_of_the_document(api, path, verb, mode):
     @settings(
         max_examples=30 if verb == "get" else 15, deadline=None, suppress_health_check=list(HealthCheck), database=None

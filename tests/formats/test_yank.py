@@ -83,8 +83,10 @@ def test_the_loader_refuses_a_yanked_snapshot_unless_told_to_go_on(tmp_path, mar
     snapshot = made(tmp_path)
     loader(tmp_path, snapshot).close()
     marked(tmp_path, snapshot)
-    with pytest.raises(ConfigError, match=r"was yanked on 2026-11-30: .*ReadSettings\(allow_yanked=True\)"):
+    with pytest.raises(ConfigError, match=r"was yanked on 2026-11-30: .*ReadSettings\(allow_yanked=True\)") as raised:
         loader(tmp_path, snapshot)
+    whose = "it" if marked is mark else "a.b"
+    assert str(raised.value).startswith(f"snapshot {snapshot.snapshot_id}: {whose} was yanked on ")
     with loader(tmp_path, snapshot, settings=ALLOWED) as told:
         assert next(told).step == 0
 

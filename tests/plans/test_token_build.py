@@ -49,7 +49,7 @@ def test_shards_of_all_buckets_are_numbered_on_by_their_characters(layout):
 @pytest.mark.parametrize(("changes", "field", "words"), [
     ({"end_of_document": "<none>"}, "end_of_document", "tokenizer.json has no token '<none>'"),
     ({"pad": "<none>"}, "pad", "tokenizer.json has no token '<none>'"),
-    ({"tokenizer": {"path": "none.json", "sha256": "ab" * 32}}, "tokenizer", "none.json: sha256 is missing"),
+    ({"tokenizer": {"path": "none.json", "sha256": "ab" * 32}}, "tokenizer", "none.json is missing; put it"),
     ({"tokenizer": {"path": "tokenizer.json", "sha256": "ab" * 32}}, "tokenizer", "expected abab"),
     ({"buckets": {"all": ["web", "letters"]}}, "buckets.all", "letters: no source of tiny.v1"),
 ])  # fmt: skip

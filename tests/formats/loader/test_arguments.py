@@ -1,6 +1,10 @@
 """What a loader is asked for is taken as it is saved, or refused in words before anything is trained."""
 
+import errno
 import json
+import os
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formats import run_record
-from formats.errors import ConfigError, OrderError
+from formats.errors import ConfigError, CorruptDataError, OrderError
 from formats.loader.data_loader import DataLoader
+from formats.loader.settings import ReadSettings
 from formats.order.mixture import Mixture
 from formats.run_record import Ranks
 from tests.formats.loader.made_training import MIXTURES, expected_batches, loader, made
@@ -55,6 +60,9 @@ BIG = 1 << 62
         ({"dp_rank": 0.0}, "dp_rank is 0.0, expected a whole number"),
         ({"dp_world": "4"}, "dp_world is '4', expected a whole number"),
         ({"dp_world": 10**9, "uneven": True}, "dp_world: expected a whole number from 1 to 16777216, found 1000000000"),
+        ({"dp_world": 0}, "dp_world is 0, expected at least 1; mend the request"),
+        ({"dp_world": -2}, "dp_world is -2, expected at least 1; mend the request"),
+        ({"dp_rank": 1}, "rank is 1 of 1, expected 0 to 0"),
         ({"seq_len": "8"}, "seq_len is '8', expected 8"),
         ({"seq_len": 8.0}, "seq_len is 8.0, expected 8"),
     ],
@@ -66,6 +74,91 @@ def test_arguments_whose_state_could_not_be_read_back_are_refused_at_the_start(t
     }  # fmt: skip
     with pytest.raises(ConfigError, match=says):
         DataLoader(root, snapshot.snapshot_id, **wanted)
+
+
+WANTED = {"mixture": MIXTURES, "seed": 7, "dp_rank": 0, "dp_world": 1, "seq_len": 8, "batches": 12}
+
+
+@pytest.mark.parametrize(
+    ("root", "says"),
+    [
+        (
+            None,
+            r"root is nothing \(null\), expected a folder or a URL; name the one whose snapshots/ holds the snapshot",
+        ),
+        (7, "root is 7, expected a folder or a URL"),
+        (b".", "root is b'.', expected a folder or a URL"),
+        ("a\0b", "expected a folder or a URL"),
+    ],
+)
+def test_what_is_no_root_is_refused_in_words(training, root, says):
+    with pytest.raises(ConfigError, match=says):
+        DataLoader(root, training[1].snapshot_id, **WANTED)
+
+
+@pytest.mark.parametrize(
+    ("snapshot_id", "says"),
+    [(None, r"snapshot id is nothing \(null\)"), (7, "snapshot id is 7"), (Path("x"), "snapshot id is ")],
+)
+@pytest.mark.parametrize("root", [".", "memory://nowhere"])
+def test_what_is_no_id_is_refused_in_words_and_writes_nothing(tmp_path, root, snapshot_id, says):
+    settings = ReadSettings(cache_folder=tmp_path / "cache")
+    with pytest.raises(ConfigError, match=f"{says}.*, expected sha256: and 64 hex digits"):
+        DataLoader(root, snapshot_id, settings=settings, **WANTED)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_under_another_root_the_error_says_what_a_root_is(training, tmp_path):
+    with pytest.raises(CorruptDataError, match=r"copy the snapshot there, or name another root: the folder whose snap"):
+        DataLoader(tmp_path, training[1].snapshot_id, **WANTED)
+
+
+@pytest.mark.parametrize("place", ["a-file", "a-file/below", "no\0path"])
+def test_a_cache_folder_that_cannot_be_written_to_is_refused_at_the_start(training, tmp_path, place):
+    (tmp_path / "a-file").write_bytes(b"")
+    refused(training, tmp_path / place)
+
+
+def test_a_cache_folder_of_somebody_else_is_refused_at_the_start(training, tmp_path, monkeypatch):
+    def not_permitted(**_):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # tests may run as root, whom nothing is denied
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", not_permitted)
+    assert "Permission denied" in refused(training, tmp_path)
+
+
+def refused(training, folder):
+    root, snapshot, _ = training
+    for where in (root, "memory://nowhere"):
+        with pytest.raises(ConfigError, match="expected a folder that this user may write to; let it, or") as raised:
+            DataLoader(where, snapshot.snapshot_id, settings=ReadSettings(cache_folder=folder), **WANTED)
+        assert str(raised.value).startswith(f"cache_folder is {folder}, and ")
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("step", "every", "says"),
+    [
+        (1.5, 1, "step is 1.5, expected a whole number; mend the request"),
+        (True, 1, "step is true, expected a whole number; mend the request"),
+        ("a", 1, "step is 'a', expected a whole number; mend the request"),
+        (None, 1, "step is nothing (null), expected a whole number; mend the request"),
+        (3, 1.0, "every is 1.0, expected a whole number; mend the request"),
+        (3, True, "every is true, expected a whole number; mend the request"),
+        (3, 0, "every is 0, expected at least 1; mend the request"),
+        (-1, 1, "step is -1, expected 0 or more; mend the request"),
+    ],
+)
+def test_a_step_that_is_none_is_refused_at_seek_and_changes_nothing(training, step, every, says):
+    root, snapshot, expected = training
+    with loader(root, snapshot) as one:
+        with pytest.raises(OrderError) as raised:
+            one.seek(step, every)
+        assert str(raised.value) == says
+        assert np.array_equal(next(one).tokens, expected[0])
+        one.seek(np.int64(0), np.int32(2))
+        assert (type(one.step), one.step) == (int, 0)
+        assert [next(one).step, one.step] == [0, 2]
 
 
 @settings(max_examples=60)

@@ -20,6 +20,8 @@ from tests.formats.snapshot.made_snapshots import document_of
 
 ROOT = Path(__file__).resolve().parents[3]
 SEQ_LEN, ROWS = 512, {"stories": (6, 4), "web": (8,), "multilingual": (5, 9)}
+STARTER = {"code": (9,), "multilingual": (25,), "stories": (23,), "web": (13,)}
+"""Sequences of starter.v1.bpe-512."""
 KEY = TokensKey(VersionKey("starter", "v1"), "bpe-512")
 
 
@@ -28,11 +30,11 @@ def programs():
     return re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
 
 
-def snapshot_below(folder):
+def snapshot_below(folder, rows_of=ROWS):
     """One that stands where `corpus tokenize starter.v1.bpe-512` leaves the starter's."""
     layout, written = Layout(folder / "examples" / "starter"), []
     made = layout.snapshots / "being-made"
-    for bucket, sizes in ROWS.items():
+    for bucket, sizes in rows_of.items():
         for number, rows in enumerate(sizes):
             tokens = (np.arange(rows * SEQ_LEN) % 2048).astype("<u2").reshape(rows, SEQ_LEN)
             columns = [[0], [rows * SEQ_LEN], [0], [f"{bucket}:{number}"]]
@@ -73,6 +75,27 @@ def test_the_program_with_torch_goes_on_at_its_checkpoint_each_time(tmp_path):
     record = run_record.read(tmp_path / "run.json")
     assert record.ranks == (Ranks(0, 1),)
     assert record.order(snapshot).step == 8
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/train.md"])
+def test_the_loader_of_the_first_pages_serves_the_starter_each_sequence_once_before_any_twice(tmp_path, page):
+    shown = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (program,) = (one for one in shown if "DataLoader(" in one)
+    until, _, _ = program.partition("    for batch in loader:")
+    snapshot = snapshot_below(tmp_path, STARTER)
+    names = {"root": str(tmp_path / "examples" / "starter")}
+    exec(
+        until.replace("sha256:…", snapshot.snapshot_id).replace('DataLoader(".",', "DataLoader(root,") + "    pass",
+        names,
+    )
+    order, steps = names["loader"].order, names["loader"].steps
+    for step in range(3):
+        bucket, row = order.locate(np.arange(*steps.bounds(step)))
+        assert len({*zip(bucket.tolist(), row.tolist(), strict=True)}) == 8
+    bucket, row = order.locate(np.arange(1000))
+    for number, name in enumerate(sorted(STARTER)):
+        epoch = row[bucket == number][: sum(STARTER[name])].tolist()
+        assert sorted(epoch) == (list(range(sum(STARTER[name]))) if name in ("stories", "web") else [])
 
 
 def test_the_page_has_no_other_programs():
