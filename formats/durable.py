@@ -249,7 +249,10 @@ def json_value(data: bytes) -> Any:
     text: it has no digest, and no message can be printed that names it. RecursionError where it is nested too deeply.
     """
     text = data.decode("utf-8")  # json.loads itself guesses UTF-16, and lets UTF-8 encoded surrogates through
-    value = json.loads(text)
-    if "\\u" in text:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    try:
+        value = json.loads(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise RecursionError("nested too deeply") from None  # the interpreter's own words say nothing to a person
     return value

@@ -71,6 +71,11 @@ def _version(args: argparse.Namespace) -> int:
 def _snapshot(args: argparse.Namespace) -> int:
     from corpus_assets.plans.export import export
 
+    if not named_snapshot.is_meant(args.name) and "." in args.name:
+        raise ConfigError(
+            f"{args.name} is a version; --to {args.to} takes a snapshot: sha256:… or the token set it was made of, "
+            f"<dataset>.<version>.<tokens>; make one with `corpus tokenize`"
+        )
     snapshot = manifest.read(args.layout.root, named_snapshot.id_of(args.layout, args.name))
     record = yank.of_snapshot(args.layout.root, snapshot)
     tell_or_refuse(record, f"snapshot {snapshot.snapshot_id} is not exported", allowed=args.allow_yanked)

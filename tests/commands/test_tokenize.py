@@ -311,6 +311,14 @@ def test_a_snapshot_that_is_not_here_is_wrong_usage_and_those_that_are_here_are_
     assert last_snapshot(root.layout, KEY).snapshot_id in said
 
 
+@pytest.mark.parametrize("form", ["mds", "megatron"])
+def test_an_export_that_takes_a_snapshot_says_so_of_a_version(root, tmp_path, capsys, form):
+    words = ["export", "tiny.v1", "--to", form, str(tmp_path / "out")]
+    assert cli.main(["--root", str(root.layout.root), *words]) == cli.WRONG_USAGE
+    assert f"tiny.v1 is a version; --to {form} takes a snapshot: sha256:… or the token set" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("failed", [0, 1])
 def test_as_json_the_snapshot_is_told_alone_and_progress_goes_to_standard_error(root, capsys, monkeypatch, failed):
     def made(*_, **__):

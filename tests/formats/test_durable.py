@@ -188,3 +188,10 @@ def test_what_is_no_json_or_has_half_a_surrogate_pair_is_refused_by_name(tmp_pat
 def test_escapes_of_whole_characters_are_read(tmp_path):
     (tmp_path / "f").write_bytes(b'["\\u00e9\\ud83e\\udd8a", "\\\\u"]')
     assert durable.json_of(tmp_path / "f") == ["é🦊", "\\u"]
+
+
+def test_json_that_is_nested_too_deeply_is_refused_in_words(tmp_path):
+    (tmp_path / "f").write_bytes(b"[" * 100_000)
+    with pytest.raises(CorruptDataError, match="nested too deeply") as raised:
+        durable.json_of(tmp_path / "f")
+    assert "recursion depth" not in str(raised.value)

@@ -289,7 +289,7 @@ def test_the_command_writes_once_and_says_what(layout, tmp_path, capsys):
         (["tiny.v9", "--to", "huggingface"], "tiny.v9 is not published"),
         (["tiny.v1.bpe", "--to", "huggingface"], "is a snapshot"),
         (["tiny.v1", "--to", "huggingface", "--split", "val"], "--split is for snapshots"),
-        (["tiny.v1", "--to", "mds"], "expected sha256:"),
+        (["tiny.v1", "--to", "mds"], "tiny.v1 is a version; --to mds takes a snapshot"),
     ],
 )
 def test_what_cannot_be_exported_is_wrong_usage(layout, tmp_path, capsys, words, said):
