@@ -5,6 +5,7 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ _HEAD = """\
 # A published version is immutable: to change a rule, `corpus config new <next version> --from {key}`.
 # sources: rows of the ledger. licenses.allow: SPDX ids, `X WITH Y` forms, LicenseRef- names whose terms were read.
 """
+_SHOWN_SOURCES = 20
 _EXAMPLES = """\
 #
 # filters: [length, lang, charset, gopher, repetition]   # their order: a document leaves by the first that fails
@@ -43,7 +45,11 @@ def add_parser(subparsers: Any) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     new = verbs.add_parser("new", help="write a config to begin with")
     new.add_argument("version", metavar="VERSION", help="<dataset>.<version>, such as starter.v1")
-    new.add_argument("--sources", metavar="A,B", help="sources of the ledger")
+    new.add_argument(
+        "--sources",
+        metavar="A,B",
+        help="sources of the ledger; one that it has not is noted, and stops the build until it is added",
+    )
     new.add_argument("--allow", metavar="SPDX,SPDX", help="licences that may be used; with --from: these, too")
     new.add_argument("--notes", default="", help="free text; part of the config and its hash")
     new.add_argument("--from", dest="old", metavar="VERSION", help="copy this version's config, comments and all")
@@ -83,8 +89,12 @@ def _begun(args: argparse.Namespace, key: VersionKey) -> str:
     """The text of a config that holds what was asked for, and examples of the rest."""
     if args.add_source or args.sources is None or args.allow is None:
         raise ConfigError("expected --sources and --allow, or --from with --add-source and --allow as they are needed")
-    document: dict[str, Any] = {"dataset": key.dataset, "version": key.version, "sources": _items(args.sources)}
-    document["licenses"] = {"allow": [spdx.normalized(item) for item in _items(args.allow)]}
+    document: dict[str, Any] = {
+        "dataset": key.dataset,
+        "version": key.version,
+        "sources": _items(args.sources, "--sources"),
+    }
+    document["licenses"] = {"allow": [spdx.normalized(item) for item in _items(args.allow, "--allow")]}
     if args.notes:
         document["notes"] = args.notes
     return _HEAD.format(key=key) + plain_yaml.write(document) + _EXAMPLES
@@ -102,9 +112,9 @@ def _copied(args: argparse.Namespace, key: VersionKey) -> str:
     text = path.read_bytes().decode("utf-8").replace(_HEAD.format(key=old), _HEAD.format(key=key))
     for name, value in (("dataset", key.dataset), ("version", key.version)):
         text = yaml_edit.replace(text, name, value)
-    for source in _items(args.add_source):
+    for source in _items(args.add_source, "--add-source"):
         text = yaml_edit.add(text, "sources", source)
-    for licence in _items(args.allow or ""):
+    for licence in _items(args.allow or "", "--allow"):
         text = yaml_edit.add(text, "licenses.allow", spdx.normalized(licence))
     return text
 
@@ -165,12 +175,22 @@ def _notes(config: CorpusConfig, layout: Layout) -> Iterator[str]:
         if source in rows:
             yield from check_row_for_version(rows[source], config)
         else:
-            yield f"source {source} is not in the ledger; add it with `corpus ledger add {source} …`"
+            there = f", which has {_some(sorted(rows))}" if rows else ""
+            yield f"source {source} is not in the ledger{there}; add it with `corpus ledger add {source} …`"
     yield from _banding(config)
 
 
-def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",") if item.strip()]
+def _some(sources: list[str]) -> str:
+    more = f" and {len(sources) - _SHOWN_SOURCES:,} more" if len(sources) > _SHOWN_SOURCES else ""
+    return ", ".join(sources[:_SHOWN_SOURCES]) + more
+
+
+def _items(text: str, option: str) -> list[str]:
+    """The words between the commas. Raises ConfigError for one that is there twice: another may have been meant."""
+    items = [item.strip() for item in text.split(",") if item.strip()]
+    if repeated := [item for item, times in Counter(items).items() if times > 1]:
+        raise ConfigError(f"{option} names {', '.join(repeated)} more than once; name each once")
+    return items
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

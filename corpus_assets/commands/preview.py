@@ -23,6 +23,7 @@ from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.ledger import LedgerFile, LedgerRow
 from formats.naming import PairKey, VersionKey
+from formats.reject_reasons import RejectReason
 from resources.download.fetcher import Fetcher
 from resources.download.progress import TerminalProgress
 from resources.download.settings import FetchSettings
@@ -30,6 +31,7 @@ from resources.download.wanted import Wanted
 
 _SHOWN_CHARS = 240
 _MOST = 1_000_000
+_NOT_LINES = frozenset({RejectReason.BROKEN_JSON, RejectReason.NOT_AN_OBJECT})
 _DEFAULTS = VersionKey("default", "rules")
 """Stands for no version: every setting has its default."""
 
@@ -120,6 +122,11 @@ def _notes(found: FirstDocuments, pair: Pair, config: str | None) -> Sequence[st
         notes.append(f"the sample of {config} is not drawn: these are the first documents of all")
     if found.missing:
         notes.append(f"the next file is not here: {found.missing.url}; --fetch downloads it")
+    if not found.rows.num_rows and {reason for _, _, reason in found.rejects} & _NOT_LINES:
+        notes.append(
+            "no line is a JSON object: a JSON array (`jq -c '.[]' FILE > FILE.jsonl` makes lines of it) and lines that "
+            "end with CR alone (tr '\\r' '\\n') are no JSON lines"
+        )
     if found.gave_up:
         notes.append("too few records become documents; the reasons are those above")
     return notes

@@ -22,7 +22,7 @@ from corpus_assets.records.record import Limits, Reject, RejectReason, Tally
 from formats.compressed import CHUNK_BYTES, Readable, open_file
 from formats.errors import CorruptDataError
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 _TODO = "fetch the file again, or take it out of the ledger row"
 _BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, struct.error)
 _BROKEN = (tarfile.TarError, *_BROKEN_ZIP)
@@ -73,7 +73,9 @@ def read_tar(path: Path, url: str, limits: Limits, tally: Tally, budget: Archive
         except CorruptDataError:
             raise
         except (tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
-            raise CorruptDataError(path, f"tar near byte {stream.position}", "whole", str(error), _TODO) from None
+            raise CorruptDataError(
+                path, f"tar near byte {stream.position}", "whole", f"broken ({error})", _TODO
+            ) from None
         # tarfile's own reader, which may have read on already; what follows the end mark has to decompress, too.
         while chunk := tar.fileobj.read(CHUNK_BYTES):
             if chunk.count(0) < len(chunk):
@@ -105,7 +107,7 @@ def read_zip(path: Path, url: str, limits: Limits, tally: Tally, budget: Archive
     except CorruptDataError:
         raise
     except (*_BROKEN_ZIP, NotImplementedError, RuntimeError) as error:
-        raise CorruptDataError(path, "zip", "whole", str(error), _TODO) from None
+        raise CorruptDataError(path, "zip archive", "whole", f"broken ({error})", _TODO) from None
 
 
 def _check_bounds(path: Path, source: io.BufferedReader, archive: zipfile.ZipFile) -> None:
@@ -171,7 +173,7 @@ class _MemberStream:
         except CorruptDataError:
             raise
         except _BROKEN as error:
-            raise CorruptDataError(self._label, "member", "whole", str(error), _TODO) from None
+            raise CorruptDataError(self._label, "member of the archive", "whole", f"broken ({error})", _TODO) from None
         self._tally.decompressed_bytes += len(data)
         self._budget.spend(len(data))
         return data

@@ -17,7 +17,7 @@ from corpus_assets.records.record import Limits, Record, Reject, RejectReason, T
 from formats.errors import CorruptDataError
 from formats.ledger import FieldMapping
 
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 _TODO = "fetch the file again, or correct the row's files and fields in the ledger"
 _TOO_MUCH = "look at the file; if it is right, split it"
 
@@ -48,7 +48,7 @@ def read_parquet(
                     row += 1
             check_whole(path, file, names, row)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of names of columns
-        raise CorruptDataError(path, f"Parquet from row {row}", "readable", str(error), _TODO) from None
+        raise CorruptDataError(path, f"Parquet file from row {row} on", "whole", f"broken ({error})", _TODO) from None
 
 
 def _batches(path: Path, file: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -74,15 +74,15 @@ def _held(record: Record | Reject, limits: Limits) -> Record | Reject:
 
 def _columns(path: Path, schema: pa.Schema, mapping: FieldMapping) -> list[MappedColumn]:
     """The mapped columns, each of a type that can hold what it is mapped to."""
-    text = MappedColumn(path, schema, mapping.text)
+    text = MappedColumn(path, schema, mapping.text, "text")
     text.require(is_text(text.kind) or is_list_of_text(text.kind), "a string, or a list of strings")
     found = {text.path: text}
-    for name in (mapping.url, mapping.license):
+    for holds, name in (("url", mapping.url), ("license", mapping.license)):
         if name is not None:
-            column = found.setdefault(name, MappedColumn(path, schema, name))
+            column = found.setdefault(name, MappedColumn(path, schema, name, holds))
             column.require(is_text(column.kind), "a string")
     if mapping.date is not None:
-        column = found.setdefault(mapping.date, MappedColumn(path, schema, mapping.date))
+        column = found.setdefault(mapping.date, MappedColumn(path, schema, mapping.date, "date"))
         column.require(is_time(column.kind), "a date, a time, or a string")
     return list(found.values())
 

@@ -22,18 +22,20 @@ _MAX_LISTED = 60
 class MappedColumn:
     """The column that `path` names: the one of exactly that name, else field b of the struct a for `a.b`."""
 
-    def __init__(self, file: Path, schema: pa.Schema, path: str) -> None:
-        """Raises SchemaMismatchError where there is none, or more than one."""
+    def __init__(self, file: Path, schema: pa.Schema, path: str, holds: str) -> None:
+        """`holds` is the field of the mapping that names it. Raises SchemaMismatchError where there is none, or more
+        than one.
+        """
         self.path, self._file = path, file
         self._names = [path] if path in schema.names else path.split(".")
         kind: Any = schema
         for name in self._names:
             indices = kind.get_all_field_indices(name) if isinstance(kind, pa.Schema | pa.StructType) else []
             if len(indices) != 1:
-                expected, found = f"a column {path}", _listed(schema)
                 if indices:
-                    expected, found = f"one column {path}", f"{len(indices)} of them"
-                raise SchemaMismatchError(file, "columns", expected, found, _TODO)
+                    raise SchemaMismatchError(file, f"number of columns named {path}", 1, len(indices), _TODO)
+                todo = f"say which holds the {holds}: fields.{holds} of the row, --{holds}-field of `corpus ledger add`"
+                raise SchemaMismatchError(file, "list of columns", f"one named {path}", _listed(schema), todo)
             kind = kind.field(indices[0]).type
         self.kind = kind
 

@@ -41,7 +41,29 @@ def test_a_source_that_would_be_stopped_is_noted(tmp_path, capsys):
     new(tmp_path, "--sources", "fables,web", "--allow", "MIT")
     said = capsys.readouterr().err
     assert "source fables: licence CC-BY-4.0 is not allowed by starter.v1" in said
-    assert "source web is not in the ledger" in said
+    assert "source web is not in the ledger, which has fables; add it with `corpus ledger add web …`" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sources", "x, x,x", "--allow", "MIT"], "--sources names x more than once; name each once"),
+        (["--sources", "a,b,a,b", "--allow", "MIT"], "--sources names a, b more than once; name each once"),
+        (["--sources", "x", "--allow", "MIT,MIT"], "--allow names MIT more than once; name each once"),
+    ],
+)
+def test_a_name_given_twice_is_an_error_and_nothing_is_written(tmp_path, words, message):
+    with pytest.raises(ConfigError) as raised:
+        new(tmp_path, *words)
+    assert str(raised.value) == message
+    assert not Layout(tmp_path).config(KEY).exists()
+
+
+def test_a_source_added_twice_to_a_copy_is_an_error_too(tmp_path):
+    new(tmp_path, "--sources", "web", "--allow", "MIT")
+    with pytest.raises(ConfigError, match="--add-source names x more than once"):
+        run(command, tmp_path, "config", "new", "starter.v2", "--from", str(KEY), "--add-source", "x,x")
+    assert not Layout(tmp_path).config(VersionKey("starter", "v2")).exists()
 
 
 @pytest.mark.parametrize(

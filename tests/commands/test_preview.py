@@ -185,3 +185,23 @@ def test_a_password_in_the_url_of_a_record_is_not_shown(tmp_path, capsys):
     said = previewed(capsys, layout, "fables")
     assert [one["url"] for one in said["documents"]] == ["http://w.org/a@b"]
     assert [one["url"] for one in said["rejects"]] == ["http://w.org/c"]
+
+
+@pytest.mark.parametrize(
+    ("data", "is_told"),
+    [
+        (b'[{"text": "Tom naps."},\n{"text": "Mia."}]\n', True),
+        (b'[{"text": "Tom naps."}]', True),
+        (b'{"text": "Tom naps."}\r{"text": "Mia."}\r', True),
+        (b'{"text": "Tom naps."}\r\n', False),
+        (b'{"text": "Tom naps."}\nbroken\n', False),
+        (b'{"body": "Tom naps."}\n', False),
+    ],
+)
+def test_what_is_json_but_no_json_lines_is_told_as_such(tmp_path, capsys, data, is_told):
+    layout = Layout(tmp_path)
+    (tmp_path / "a.jsonl").write_bytes(data)
+    file = ledger_rows.file("../a.jsonl", hashlib.sha256(data).hexdigest()) | {"bytes": len(data)}
+    ledger.append(layout.ledger, ledger_rows.row(files=[file]))
+    said = previewed(capsys, layout, "fables")
+    assert any("no line is a JSON object: a JSON array (`jq -c" in note for note in said["notes"]) == is_told

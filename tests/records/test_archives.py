@@ -330,3 +330,17 @@ def test_a_tar_in_an_archive_of_texts_is_a_reject_that_counts_as_damaged(tmp_pat
     assert rejects(found) == [(0, "broken_member"), (1, "broken_member")]
     assert [record.content for record in records(found)] == [b"t"]
     assert RejectReason.BROKEN_MEMBER in DAMAGED
+
+
+def test_what_is_broken_of_a_zip_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "f").write_bytes(b"Tom has a cat. " * 10)
+    with pytest.raises(CorruptDataError, match=r"/f: zip archive is broken \(File is not a zip file\), expected whole"):
+        read(tmp_path / "f", "html", container="zip")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("cat.html", b"<p>Tom has a cat.</p>" * 99)
+    damaged = bytearray(packed.getvalue())
+    damaged[30 + len("cat.html")] ^= 0xFF  # the first byte of the member's data
+    (tmp_path / "f").write_bytes(damaged)
+    with pytest.raises(CorruptDataError, match=r"/f#cat\.html: member of the archive is broken \(.*\), expected whole"):
+        read(tmp_path / "f", "html", container="zip")

@@ -174,13 +174,16 @@ def test_a_text_beyond_the_limit_is_a_reject_and_the_next_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        (mapping(text="body"), r"columns is text, n, meta\.lang, meta\.n, tags, at, expected a column body"),
-        (mapping(text="text.raw"), r"a column text\.raw"),
-        (mapping(text="meta.body"), r"meta\.lang, .*expected a column meta\.body"),
+        (
+            mapping(text="body"),
+            r"list of columns is text, n, meta\.lang, meta\.n, tags, at, expected one named body; .* --text-field of",
+        ),
+        (mapping(text="text.raw"), r"one named text\.raw"),
+        (mapping(text="meta.body"), r"meta\.lang, .*expected one named meta\.body"),
         (mapping(text="meta"), "column meta is struct.*expected a string, or a list of strings"),
         (mapping(text="n"), "column n is int64, expected a string"),
         (mapping(text="meta.n"), r"column meta\.n is int64, expected a string"),
-        (mapping(url="link"), "a column link"),
+        (mapping(url="link"), "one named link"),
         (mapping(url="n"), "column n is int64, expected a string"),
         (mapping(license="tags"), "column tags is list<.*, expected a string"),
         (mapping(date="n"), "column n is int64, expected a date, a time, or a string"),
@@ -195,7 +198,7 @@ def test_a_file_without_the_mapped_columns_is_an_error_that_says_what_is_there(t
 
 def test_two_columns_of_one_name_are_an_error(tmp_path):
     pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"]), tmp_path / "f")
-    with pytest.raises(SchemaMismatchError, match="columns is 2 of them, expected one column text"):
+    with pytest.raises(SchemaMismatchError, match="number of columns named text is 2, expected 1"):
         read(tmp_path / "f", "parquet")
 
 
@@ -314,3 +317,20 @@ def test_a_page_with_a_checksum_is_held_to_it(tmp_path):
     path.write_bytes(whole.replace(b"tale 7", b"tale 8"))
     with pytest.raises(CorruptDataError, match="CRC"):
         read(path, "parquet")
+
+
+@pytest.mark.parametrize("holds", ["text", "url", "date", "license"])
+def test_a_column_that_is_not_there_is_told_with_the_option_that_names_it(tmp_path, holds):
+    path = write(tmp_path / "f", {"text": ["a"], "content": ["a"]})
+    with pytest.raises(SchemaMismatchError) as caught:
+        read(path, "parquet", fields=mapping(**{holds: "body"}))
+    todo = f"say which holds the {holds}: fields.{holds} of the row, --{holds}-field of `corpus ledger add`"
+    assert str(caught.value) == f"{path}: list of columns is text, content, expected one named body; {todo}"
+
+
+def test_what_is_no_parquet_file_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "f").write_bytes(b"Tom has a cat. " * 10)
+    with pytest.raises(
+        CorruptDataError, match=r"f: Parquet file from row 0 on is broken \(Parquet magic .*expected whole"
+    ):
+        read(tmp_path / "f", "parquet")
