@@ -99,6 +99,11 @@ def _wrong_url(url: str) -> str | None:
     return None
 
 
+def _wrong_words(text: str) -> str | None:
+    """Words about a source are published as they are."""
+    return USER_IN_URL if any(userinfo.is_in(word.lstrip("(<[\"'")) for word in text.split()) else None
+
+
 def _wrong_date(text: str) -> str | None:
     try:
         date.fromisoformat(text)
@@ -133,12 +138,12 @@ class LedgerRow:
     """One source. Files are always in the order of their urls."""
 
     source_id: Annotated[str, name_of("source")]
-    title: Annotated[str, Text()]
+    title: Annotated[str, Text(check=_wrong_words)]
     kind: Annotated[str, Choice(KINDS)]
     files: Annotated[tuple[LedgerFile, ...], SetOf(table(LedgerFile), min_items=1, key="url")]
     license_spdx: Annotated[str, Text(r"[A-Za-z0-9.+()\x20:-]+", "an SPDX licence expression")]
-    license_evidence: Annotated[str, Text()]
-    attribution: Annotated[str, Text()]
+    license_evidence: Annotated[str, Text(check=_wrong_words)]
+    attribution: Annotated[str, Text(check=_wrong_words)]
     retrieved: Annotated[str, Text(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date YYYY-MM-DD", check=_wrong_date)]
     bucket: Annotated[str, name_of("bucket")]
     profile: Annotated[str, Choice(PROFILES)]

@@ -11,7 +11,9 @@ _BEGINS = re.compile(rf"{_SCHEME}//([^/?#]*)")
 _WITH_SLASH = re.compile(rf"//[^/?#\s@:\[\]]+:{_NO_PORT}\S*@")
 """Secret keys of object stores hold slashes, so what a parser takes for the host and a port that is no number."""
 _IN_TEXT = re.compile(r"//[^/?#\s]*@")
-_BARE = re.compile(rf"(?<![^\s'\"(=<])(?:{_SCHEME}/)?[^\s:/?#@'\"()\[\]<>=]+:(?!//){_NO_PORT}[^\s@'\"]+@(?=[^\s'\"])")
+_BARE = re.compile(
+    rf"(?<![^\s'\"(=<])(?!mailto:)(?:{_SCHEME}/)?[^\s:/?#@'\"()\[\]<>=]+:(?!//){_NO_PORT}[^\s@'\"]+@(?=[^\s'\"])"
+)
 """`key:secret@bucket`, as drivers and paths repeat it."""
 
 

@@ -2,6 +2,9 @@
 
 import argparse
 from collections.abc import Callable
+from typing import NoReturn
+
+from formats import userinfo
 
 _FOR_ALL = (
     "1 also where a stored file is missing, damaged or from another build, or where the system refuses to read or "
@@ -18,6 +21,10 @@ class Parser(argparse.ArgumentParser):
         empty = "; with --json, standard output then stays empty." if "--json" in self.format_usage() else "."
         self.epilog = f"Exit codes: {_own(run) if run else '0: done;'} {_FOR_ALL}{empty}"
         return super().format_help()
+
+    def error(self, message: str) -> NoReturn:
+        """As argparse does; what was typed is repeated without the passwords in it."""
+        super().error(userinfo.mask(message))
 
 
 def _own(run: Callable[..., object]) -> str:

@@ -90,3 +90,20 @@ def test_a_url_is_no_place_to_write_to_or_read_a_benchmark_from(corpus, tmp_path
         assert "is a url, expected a path on this machine" in said
         holds_none(said)
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--evidence", "--title", "--attribution"])
+def test_words_of_a_row_that_are_published_hold_no_password(corpus, tmp_path, option):
+    (tmp_path / "a.txt").write_text("Tom naps.")
+    words = ("ledger", "add", "s1", str(tmp_path / "a.txt"), "--license", "CC0-1.0", option)
+    code, said = corpus(*words, "see (https://AKIAKEY:hunter2@e.example/licence)")
+    assert (code, said.endswith(f": {ledger.USER_IN_URL}\n")) == (2, True)
+    holds_none(said)
+    assert corpus(*words, "see https://e.example/@me, mailto:me@e.example")[0] == 0
+
+
+def test_a_word_of_the_command_line_that_is_none_is_repeated_without_its_password(corpus):
+    code, said = corpus("ledger", "add", "s1", "a", "--kind", "s3://AKIAKEY:hunter2@b", "--license", "CC0-1.0")
+    assert code == 2
+    assert "invalid choice: 's3://***@b'" in said
+    holds_none(said)

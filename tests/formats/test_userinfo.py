@@ -42,7 +42,7 @@ def test_what_a_driver_repeats_without_the_scheme_is_masked_too():
     "url",
     [
         "https://medium.com/@me/a", "https://e.org:8080/a@b", "http://[::1]:80/a@b", "s3://b/User:me@home.txt",
-        "https://e.org/?mail=me@e.org", "books/me@home.txt", "mail me@e.org", "ratio: 3:4",
+        "https://e.org/?mail=me@e.org", "books/me@home.txt", "mail me@e.org", "mailto:me@e.org", "ratio: 3:4",
     ],
 )  # fmt: skip
 def test_an_at_sign_elsewhere_is_no_user(url):
