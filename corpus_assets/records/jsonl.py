@@ -13,7 +13,7 @@ from corpus_assets.records.record import Limits, Record, Reject, RejectReason
 from formats.compressed import Decompressed
 from formats.numbered_lines import numbered_lines
 
-CODE_VERSION = "4"
+CODE_VERSION = "3"
 
 
 def read_jsonl(stream: Decompressed, url: str, fields: FieldReader, limits: Limits) -> Iterator[Record | Reject]:
