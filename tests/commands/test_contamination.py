@@ -183,7 +183,7 @@ def test_a_place_that_cannot_take_the_clean_file_is_refused_before_any_work(quiz
         (
             "quiz.jsonl.gz",
             gzip.compress(b'{"question": "one"}\n' * 9, mtime=0)[:-9],
-            "its gzip stream is broken at compressed",
+            "its gzip stream is broken in the member that begins at compressed byte 0",
         ),
         ("quiz.txt", b"", "its name says no format"),
     ],
