@@ -36,7 +36,7 @@ READ_BY_LATER_STEPS = (
     "raw set's manifest",
     "raw set's lock",
 )
-READ_WHERE_THEY_ARE_MADE = ("/band_parts/", "/placed_rows/")
+READ_WHERE_THEY_ARE_MADE = ("/band_parts/", "/placed_rows/", "/near_items/")
 """Their readers are done when the step is: the rest of the build has no use for them, and looks at none."""
 TRIALS = int(os.environ.get("FAULTLAB_TRIALS", "1000"))
 
