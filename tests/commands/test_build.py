@@ -159,7 +159,6 @@ import os, signal, sys
 import {module}
 from corpus_assets import cli
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins with it ignored
 as_it_is = {module}.{function}
 
 def then_the_signal(*args, **options):
