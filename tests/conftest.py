@@ -1,6 +1,7 @@
 """Settings of every test."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -16,6 +17,10 @@ settings.load_profile("corpus")
 # The servers of the tests are on this machine, from which nothing is fetched unless it is named. At once and not in a
 # fixture: resources read it when they are imported, and processes of the tests inherit it.
 os.environ[PRIVATE_HOSTS_VARIABLE] = "127.0.0.1"
+
+# A shell's background job begins with Ctrl-C ignored, and so would every process that a test stops with it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
