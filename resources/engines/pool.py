@@ -109,6 +109,8 @@ def _first_failure(futures: list[Future]) -> BaseException:
 
 def _in_worker(function: Callable[[Any, Stop], Any], item: Any) -> Any:
     assert worker.stop is not None
+    if worker.stop.is_set():  # handed out before the failure, so that it could not be cancelled
+        raise StoppedError
     try:
         return function(item, worker.stop)
     except Exception as error:  # not handled here: only made fit to cross the process border

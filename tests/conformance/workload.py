@@ -190,7 +190,8 @@ def begin(item: tuple[str, int], stop: Stop) -> int:
     (Path(folder) / str(number)).touch()
     if number == 0:
         raise CorruptDataError("item", "order", "to go on", "told to fail", "do not tell it")
-    stop.wait()  # type: ignore[attr-defined]
+    while not stop.is_set():
+        time.sleep(0.001)
     return number
 
 
