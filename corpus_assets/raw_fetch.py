@@ -5,8 +5,8 @@ import dagster as dg
 from corpus_assets.automation import WHEN_READY
 from corpus_assets.ledger_entry import ledger_entry
 from corpus_assets.partitions import by_pair
+from corpus_assets.plans import raw_set
 from corpus_assets.plans.pinned import load_pair
-from corpus_assets.plans.raw_set import fetch_raw_set
 from formats.naming import PairKey
 from resources.engine import EngineResource
 from resources.fetcher import FetcherResource
@@ -19,7 +19,7 @@ from resources.store import Store
     deps=[ledger_entry],
     group_name="ingest",
     kinds={"zstd"},
-    code_version="1",
+    code_version=raw_set.CODE_VERSION,
     automation_condition=WHEN_READY,
     pool="fetch",
 )
@@ -28,7 +28,7 @@ def raw_fetch(
 ) -> dg.MaterializeResult:
     """Every document of one source as extracted, and what could not become one, with the reason."""
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))  # refuses what the version does not allow
-    raw = fetch_raw_set(
+    raw = raw_set.fetch_raw_set(
         store.layout,
         pair.row,
         fetcher.open(store.layout),
