@@ -21,9 +21,11 @@ from corpus_assets import (
     stored_snapshot,
     stored_version,
     token_shards,
+    trained_models,
 )
 from corpus_assets.checks import dedup as dedup_checks
 from corpus_assets.checks import ledger as ledger_checks
+from corpus_assets.checks import models as model_checks
 from corpus_assets.checks import published as published_checks
 from corpus_assets.checks import sources as source_checks
 from corpus_assets.checks import stored as stored_checks
@@ -50,8 +52,9 @@ ASSETS = [
     ngram_index,
     token_shards,
     snapshot,
+    trained_models,
 ]
-CHECKS = [ledger_checks, source_checks, dedup_checks, published_checks, token_checks]
+CHECKS = [ledger_checks, source_checks, dedup_checks, published_checks, token_checks, model_checks]
 REMOTE = RemoteStore.of_environment()
 if REMOTE.url:  # without a store there is nothing that these could ever hold
     ASSETS += [stored_version, stored_snapshot]

@@ -7,16 +7,18 @@ import dagster as dg
 from corpus_assets.partitions import (
     BROKEN,
     LAYOUT,
+    MODELS,
     PAIRS_OF_VERSION,
     SOURCES,
     TOKENS_OF_VERSION,
+    by_model,
     by_source,
     by_tokens,
     by_version,
 )
 from corpus_assets.plans.eval_index import eval_set_path
 from corpus_assets.plans.pinned import load_version
-from corpus_assets.validation import token_config
+from corpus_assets.validation import model_config, token_config
 from formats import canonical, durable, ledger
 from formats.corpus_config import CorpusConfig
 from formats.errors import ConfigError
@@ -71,6 +73,18 @@ def token_versions(tell: Callable[[str], None]) -> dict[str, str]:
     return found
 
 
+def model_versions(tell: Callable[[str], None]) -> dict[str, str]:
+    """Model -> what names its config; an error is told where it broke."""
+    found = {}
+    for name in MODELS:
+        try:
+            found[name] = model_config.load(LAYOUT.model_config(name), name).config_sha256
+        except ConfigError as error:
+            tell(str(error))
+            found[name] = NOT_VALID
+    return found
+
+
 @dg.observable_source_asset(name="ledger", partitions_def=by_source, group_name=GROUP)
 def observe_ledger() -> dg.DataVersionsByPartition:
     """LEDGER.jsonl, one partition a row: what may be used, from where, under which licence."""
@@ -95,3 +109,9 @@ def observe_eval_sets(context: dg.OpExecutionContext) -> dg.DataVersion:
 def observe_token_configs(context: dg.OpExecutionContext) -> dg.DataVersionsByPartition:
     """configs/<dataset>/<version>.<tokens>.yaml: tokenizer, sequence length and packing of each token set."""
     return dg.DataVersionsByPartition(token_versions(context.log.error))
+
+
+@dg.observable_source_asset(name="model_config", partitions_def=by_model, group_name=GROUP)
+def observe_model_configs(context: dg.OpExecutionContext) -> dg.DataVersionsByPartition:
+    """models/<name>.yaml: of which documents each model of quality or perplexity is trained."""
+    return dg.DataVersionsByPartition(model_versions(context.log.error))

@@ -327,6 +327,11 @@ class CorpusConfig(Rules):
         """The filters by models whose section is there, in the order in which they decide."""
         return tuple(name for name in MODEL_FILTERS if getattr(self, name) is not None)
 
+    @property
+    def classifiers(self) -> tuple[QualityRules, ...]:
+        """The sections of classifiers that are there."""
+        return (self.quality,) if self.quality else ()
+
     def model_limits(self, profile: str) -> Limits:
         """The limits of the rules of models for one profile; a rule without one does not apply."""
         sections = [one for one in (self.ppl, self.quality) if one is not None and profile in one.profiles]

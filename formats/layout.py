@@ -62,6 +62,18 @@ class Layout:
         """The folder of all snapshots, each named by its content."""
         return self.root / "snapshots"
 
+    @property
+    def models(self) -> Path:
+        """Configs of models, `<name>.yaml`, and what was trained by them: a file named by its content, and a record."""
+        return self.root / "models"
+
+    def model_config(self, model: str) -> Path:
+        return self.models / f"{model}.yaml"
+
+    def model_record(self, model: str) -> Path:
+        """What was trained last by the config of a model."""
+        return self.models / f"{model}.json"
+
     def snapshot_lock(self, key: TokensKey) -> Path:
         """Which snapshot was made last of a token set: the hex digits of its id."""
         return self.snapshots / f"{key}.lock"

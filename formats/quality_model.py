@@ -59,6 +59,11 @@ def from_bytes(data: bytes, path: object) -> QualityModel:
     return QualityModel(weights, bias)
 
 
+def digest(model: QualityModel) -> str:
+    """The SHA-256 of the byte form, which names the model."""
+    return hashlib.sha256(to_bytes(model)).hexdigest()
+
+
 def write(model: QualityModel, path: Path) -> str:
     """Write the file whole; returns its SHA-256, which a config pins."""
     data = to_bytes(model)

@@ -1,13 +1,17 @@
-"""`corpus model quality|perplexity VERSION`: train the models by which later versions filter; says how to use them."""
+"""`corpus model train NAME`, `corpus model quality|perplexity VERSION`: train the models by which versions filter.
+
+`train` runs the asset trained_models, as the UI does; the other two train by options alone, on a published version.
+"""
 
 import argparse
 import json
 from pathlib import Path
 from typing import Any
 
+from corpus_assets.commands import model_train
 from corpus_assets.commands.new_files import as_configs_name_it, check_place
 from corpus_assets.commands.yank import tell
-from corpus_assets.plans import yanking
+from corpus_assets.plans import model_sections, yanking
 from corpus_assets.plans.for_people import num_bytes, plural, share
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from formats.naming import VersionKey
@@ -19,8 +23,8 @@ _MAX_SEED = 2**32 - 1
 def add_parser(subparsers: Any) -> None:
     """Add `model` to the command line."""
     parser = subparsers.add_parser("model", help="train models of quality and perplexity, by which versions filter")
-    parser.set_defaults(run=run)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    model_train.add_parser(verbs)
     quality = verbs.add_parser("quality", help="a classifier that tells documents of good sources from others")
     quality.add_argument(
         "version", metavar="VERSION", help="a published <dataset>.<version>, whose train rows are read"
@@ -38,6 +42,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _add_common(parser: argparse.ArgumentParser, megachars: int, what: str) -> None:
+    parser.set_defaults(run=run)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the model goes; a new file")
     parser.add_argument(
         "--megachars",
@@ -71,6 +76,8 @@ def _seed(words: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """0: the model is written. Raises ConfigError, CorruptDataError."""
+    if args.verb == "train":
+        return model_train.run(args)
     out = check_place(args.layout, args.out, is_model=True)
     version = open_published(args.layout, VersionKey.parse(args.version))
     tell(yanking.of_version(args.layout, version.key))
@@ -84,10 +91,13 @@ def _quality(
     args: argparse.Namespace, version: PublishedVersion, out: Path, name: str
 ) -> tuple[dict[str, Any], list[str]]:
     from corpus_assets.plans import train_quality  # kernels
+    from corpus_assets.plans.model_texts import PublishedTexts
     from formats import quality_model
 
     max_chars = args.megachars * _MEGA
-    trained = train_quality.train(version, args.positive, args.negative, max_chars=max_chars, seed=args.seed)
+    trained = train_quality.train(
+        PublishedTexts(version), args.positive, args.negative, max_chars=max_chars, seed=args.seed
+    )
     sha256 = quality_model.write(trained.model, out)
     good, bad = map(len, trained.scores)
     auc = trained.auc_millionths
@@ -109,7 +119,7 @@ def _quality(
     if good and bad:
         lines += ["", f"{'min':>5}  {'positive kept':>14}  {'negative kept':>14}"]
         lines += [f"{at / 1000:>5}  {share(a, good):>14}  {share(b, bad):>14}" for at, (a, b) in kept.items()]
-    config = ["quality:", f"  model: {{path: {_quoted(name)}, sha256: {sha256}}}", "  min: 0.5"]
+    config = model_sections.of_quality(name, sha256)
     return told, [*lines, "", "For the config of a new version, with a min of your choice:", "", *config]
 
 
@@ -117,9 +127,13 @@ def _perplexity(
     args: argparse.Namespace, version: PublishedVersion, out: Path, name: str
 ) -> tuple[dict[str, Any], list[str]]:
     from corpus_assets.plans import train_perplexity  # kernels
+    from corpus_assets.plans.model_texts import PublishedTexts
 
     max_chars = args.megachars * _MEGA
-    trained = train_perplexity.train(version, args.language, args.sources, out, max_chars=max_chars, seed=args.seed)
+    texts = PublishedTexts(version)
+    trained = train_perplexity.train(
+        texts, args.language, args.sources, lambda _: out, max_chars=max_chars, seed=args.seed
+    )
     usual = {part: trained.percentile(part) for part in train_perplexity.PERCENTILES}
     head, middle = trained.percentile(100 / 3), trained.percentile(200 / 3)
     told = {
@@ -146,16 +160,9 @@ def _perplexity(
         ]
     else:
         lines.append("no document is left to measure perplexity on: train on more of them")
-    limit = "" if middle is None else f", max: {_people(middle)}"
-    entry = f"    - {{lang: {args.language}, path: {_quoted(name)}, sha256: {trained.sha256}{limit}}}"
-    config = ["ppl:", "  models:", entry]
+    config = model_sections.of_perplexity(args.language, name, trained.sha256, middle)
     return told, [*lines, "", "For the config of a new version, with a max of your choice:", "", *config]
 
 
 def _people(thousandths: int | None) -> float | None:
     return None if thousandths is None else thousandths / 1000
-
-
-def _quoted(path: str) -> str:
-    """The path as a text of YAML."""
-    return json.dumps(path, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""`corpus status [VERSION…]`: what is there, missing, stale or failed, of versions and token sets, in one screen."""
+"""`corpus status [VERSION…]`: what is there, missing, stale or failed, of versions, token sets and models."""
 
 import argparse
 import json
@@ -12,11 +12,12 @@ from corpus_assets.commands.words import counted
 from corpus_assets.plans import standing, yanking
 from corpus_assets.plans.for_people import shortened
 from corpus_assets.plans.garbage import building
+from corpus_assets.plans.model_standing import ModelStanding, of_model
 from corpus_assets.plans.pinned import Build, load_version
 from corpus_assets.plans.published_version import published_versions
 from corpus_assets.plans.standing import Standing, State, VersionStanding
 from corpus_assets.plans.token_standing import TokenStanding, of_tokens
-from corpus_assets.validation import corpus_config, token_config
+from corpus_assets.validation import corpus_config, model_config, token_config
 from formats import corpus_manifest
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
@@ -64,7 +65,7 @@ class Shown:
 
 def add_parser(subparsers: Any) -> None:
     """Add `status` to the command line."""
-    parser = subparsers.add_parser("status", help="what is there, missing, stale or failed: versions and token sets")
+    parser = subparsers.add_parser("status", help="what is there, missing, stale or failed")
     parser.set_defaults(run=run)
     parser.add_argument(
         "versions",
@@ -72,7 +73,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="VERSION",
         help="<dataset>.<version>, each with all its sources; none: all, in short",
     )
-    parser.add_argument("--json", action="store_true", help="print every version, source, stage and token set as JSON")
+    parser.add_argument("--json", action="store_true", help="print all of it, source by source, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,12 +88,28 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(f"there is no version {key} below {layout.root}; configs are there of: {names}")
     keys = named or sorted({*known, *published_versions(layout)})
     told = [_told(layout, key, steps=bool(named) or args.json) for key in keys]
+    models, misnamed = _models(layout, named)
+    misplaced = [*misplaced, *misnamed]
     processes = building(layout)
     if args.json:
-        print(json.dumps(_as_json(told, misplaced, processes), indent=2, ensure_ascii=False))
+        print(json.dumps(_as_json(told, models, misplaced, processes), indent=2, ensure_ascii=False))
     else:
-        _print(layout, told, misplaced, processes, each_source=bool(named))
-    return 0 if told and not misplaced and all(one.fine for one in told) else 1
+        _print(layout, told, models, misplaced, processes, each_source=bool(named))
+    return 0 if _fine(told, models, misplaced) else 1
+
+
+def _fine(told: Sequence[Shown], models: Sequence[ModelStanding], misplaced: Sequence[str]) -> bool:
+    return bool(told) and not misplaced and all(one.fine for one in told) and all(one.state.is_there for one in models)
+
+
+def _models(layout: Layout, named: Sequence[VersionKey]) -> tuple[list[ModelStanding], list[str]]:
+    """Every model, or those of the documents of the versions named; and what is wrong with the names of files."""
+    names, misplaced = model_config.discover(layout)
+    if not names:
+        return [], misplaced
+    engine = LocalEngine(scratch=layout.work("scratch", "status"), workers=1, processes=False)  # runs nothing
+    found = [of_model(Build(layout, engine), name) for name in names]
+    return [one for one in found if not named or one.version in {str(key) for key in named}], [] if named else misplaced
 
 
 def _told(layout: Layout, key: VersionKey, *, steps: bool) -> Shown:
@@ -127,12 +144,18 @@ def _failed(found: Sequence[Standing], end: BadEnd | None) -> list[Standing]:
     return list(found)
 
 
-def _as_json(told: Sequence[Shown], misplaced: Sequence[str], processes: int) -> dict[str, Any]:
+def _as_json(
+    told: Sequence[Shown], models: Sequence[ModelStanding], misplaced: Sequence[str], processes: int
+) -> dict[str, Any]:
     return {
-        "fine": bool(told) and not misplaced and all(one.fine for one in told),
+        "fine": _fine(told, models, misplaced),
         "running_processes": processes,
         "misplaced_configs": list(misplaced),
         "versions": [_version_as_json(one) for one in told],
+        "models": [
+            {"model": one.name, "state": one.state.value, "sha256": one.sha256, "version": one.version, "why": one.why}
+            for one in models
+        ],
     }
 
 
@@ -159,7 +182,13 @@ def _assets(found: Sequence[Standing]) -> dict[str, Any]:
 
 
 def _print(
-    layout: Layout, told: Sequence[Shown], misplaced: Sequence[str], processes: int, *, each_source: bool
+    layout: Layout,
+    told: Sequence[Shown],
+    models: Sequence[ModelStanding],
+    misplaced: Sequence[str],
+    processes: int,
+    *,
+    each_source: bool,
 ) -> None:
     width = shutil.get_terminal_size((100, 24)).columns
     if not told:
@@ -175,6 +204,10 @@ def _print(
             print(f"  ! {line}")
         if not each_source and len(reasons) > _REASONS_SHOWN:
             print(f"  ! and {len(reasons) - _REASONS_SHOWN:,} more: corpus status {one.key}")
+    for model in models:
+        print(f"model {model.name:18} {model.state:8} {model.sha256 or ''}".rstrip())
+        if model.why:
+            print(f"  ! {model.why}")
     for line in misplaced:
         print(f"! {line}")
     if processes:
@@ -182,6 +215,7 @@ def _print(
     waiting = {
         "version": [str(one.key) for one in told if not one.state.is_there],
         "token set": [str(tokens.key) for one in told for tokens in one.tokens if not tokens.state.is_there],
+        "model": [model.name for model in models if not model.state.is_there],
     }
     for thing, names in waiting.items():
         if names:

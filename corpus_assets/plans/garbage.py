@@ -11,9 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus_assets.plans.model_standing import unneeded_files
 from corpus_assets.plans.needed import Needed, needed
 from corpus_assets.plans.pinned import Build
 from corpus_assets.plans.pull import STAGE as PULLED
+from corpus_assets.plans.trained_models import lock_of
 from formats import durable, raw_set
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
@@ -48,6 +50,7 @@ STAGES = (
 )
 """Those of which `needed` knows all that a build would ask for. What lies in `corpus/work` beside them stays."""
 STAGE_OUTPUT, EVAL_INDEX, RAW_SET, FETCHED = "stage outputs", "eval indexes", "raw sets", "fetched files"
+MODEL = "trained models"
 UNFINISHED, SCRATCH, QUARANTINE = "unfinished", "scratch", "quarantine"
 _DIGEST = re.compile("[0-9a-f]{64}")
 _RAW_SET = re.compile("[0-9]{8}(-[0-9a-f]{8})?")
@@ -68,6 +71,7 @@ def find(build: Build) -> list[Garbage]:
     layout, must_stay = build.layout, needed(build)
     found = [*_stage_outputs(layout, must_stay), *_raw_sets(layout, must_stay), *_cache(layout, must_stay)]
     found += [*_unfinished(layout), *_scratch(layout)]
+    found += [Garbage(MODEL, path, size(path), lock_of(layout, name)) for path, name in unneeded_files(layout)]
     return sorted((one for one in found if one.lock is None or not durable.is_held(one.lock)), key=_order)
 
 

@@ -1,6 +1,7 @@
 """Train a language model on documents of one language, and tell by held-out ones which perplexities are usual."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import pyarrow.compute as pc
 
 from corpus_assets.kernels.sentence_words import sentence_words
 from corpus_assets.plans import kneser_ney
-from corpus_assets.plans.model_texts import draw
-from corpus_assets.plans.published_version import PublishedVersion
+from corpus_assets.plans.model_texts import Collection, draw
 from corpus_assets.stages import score_perplexity
 from formats import durable
 
+CODE_VERSION = "1"
+LIBRARIES = ("numpy", "pyarrow", *score_perplexity.LIBRARIES)
 PERCENTILES = (10, 20, 30, 40, 50, 60, 70, 80, 90)
 
 
@@ -38,19 +40,26 @@ class TrainedPerplexity:
 
 
 def train(
-    version: PublishedVersion, lang: str, sources: Sequence[str], out: Path, *, max_chars: int, seed: int
+    collection: Collection,
+    lang: str,
+    sources: Sequence[str],
+    place: Callable[[str], Path],
+    *,
+    max_chars: int,
+    seed: int,
 ) -> TrainedPerplexity:
-    """Write the ARPA file of the version's train rows of these sources in this language, as many as have `max_chars`.
+    """Write the ARPA file of documents of these sources in this language, as many as have `max_chars`, to where `place`
+    says for its SHA-256.
 
     Raises ConfigError where KenLM is not installed, for an unknown source and where there are no such documents;
     CorruptDataError.
     """
     score_perplexity.library()
-    texts = draw(version, sources, lang=lang, max_chars=max_chars, seed=seed)
+    texts = draw(collection, sources, lang=lang, max_chars=max_chars, seed=seed)
     model = kneser_ney.train(sentences_of(texts.train))
     data = kneser_ney.to_arpa(model)
-    durable.write_file(out, data)
-    sha256 = durable.sha256_of(out)
+    sha256 = hashlib.sha256(data).hexdigest()
+    durable.write_file(out := place(sha256), data)
     scored = score_perplexity.perplexities(texts.held_out, score_perplexity.stored_model(str(out), sha256))
     held_out = np.sort(scored.drop_null().to_numpy())
     return TrainedPerplexity(

@@ -11,53 +11,75 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpus_assets.kernels.quality_words import quality_features, quality_scores
-from corpus_assets.plans.model_texts import ModelTexts, draw
-from corpus_assets.plans.published_version import PublishedVersion
+from corpus_assets.plans.model_texts import Collection, ModelTexts, draw
 from formats.errors import ConfigError
 from formats.quality_model import MAX_WEIGHT, SCALE, QualityModel
 
+CODE_VERSION = "1"
+LIBRARIES = ("numpy", "pyarrow", "scikit-learn", "scipy")
 NUM_BITS, NUM_PASSES, PENALTY = 18, 30, 1e-5
 THRESHOLDS = tuple(range(100, 1000, 100))
 
 
 @dataclass(frozen=True)
 class TrainedQuality:
-    """The model; of good and bad documents how many it was trained on, and the scores of those held out."""
+    """The model; of good and bad documents how many it was trained on, and scores and languages of those held out."""
 
     model: QualityModel
     trained: tuple[int, int]
     scores: tuple[np.ndarray, np.ndarray]
+    langs: tuple[pa.Array, pa.Array]
 
     @property
     def auc_millionths(self) -> int | None:
         return auc_millionths(*self.scores)
 
-    def kept_by(self, threshold: int) -> tuple[int, int]:
-        """How many of the held-out good and bad documents have this score or a higher one."""
-        good, bad = (int((scores >= threshold).sum()) for scores in self.scores)
+    def kept_by(self, threshold: int, lang: str | None = None) -> tuple[int, int]:
+        """How many of the held-out good and bad documents (of this language) have this score or a higher one."""
+        good, bad = (int((scores >= threshold).sum()) for scores in self.of_lang(lang))
+        return good, bad
+
+    def of_lang(self, lang: str | None) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of held-out good and bad documents, of all languages for None."""
+        if lang is None:
+            return self.scores
+        good, bad = (
+            scores[pc.equal(langs, lang).to_numpy(zero_copy_only=False)]
+            for scores, langs in zip(self.scores, self.langs, strict=True)
+        )
         return good, bad
 
 
 def train(
-    version: PublishedVersion, positive: Sequence[str], negative: Sequence[str], *, max_chars: int, seed: int
+    collection: Collection,
+    positive: Sequence[str],
+    negative: Sequence[str],
+    *,
+    lang: str | None = None,
+    max_chars: int,
+    seed: int,
 ) -> TrainedQuality:
-    """A model of the version's train rows: of `positive` sources against `negative` ones, each as many as have
-    `max_chars`.
+    """A model of documents of `positive` sources against those of `negative` ones, each as many as have `max_chars`.
 
     Raises ConfigError where scikit-learn is not installed, where a source is on both sides or unknown, and where one
     side has no documents; CorruptDataError.
     """
-    linear_model, sparse = _libraries()
+    linear_model, sparse = libraries()
     if both := sorted(set(positive) & set(negative)):
         raise ConfigError(f"{', '.join(both)} cannot be both positive and negative; leave it out of one of them")
-    good, bad = (draw(version, sources, max_chars=max_chars, seed=seed) for sources in (positive, negative))
+    good, bad = (
+        draw(collection, sources, lang=lang, max_chars=max_chars, seed=seed) for sources in (positive, negative)
+    )
     model = fit(good.train, bad.train, linear_model, sparse, seed)
-    return TrainedQuality(model, (len(good.train), len(bad.train)), (_held(good, model), _held(bad, model)))
+    scores = _held(good, model), _held(bad, model)
+    return TrainedQuality(model, (len(good.train), len(bad.train)), scores, (good.held_out_langs, bad.held_out_langs))
 
 
-def _libraries() -> tuple[Any, Any]:
+def libraries() -> tuple[Any, Any]:
+    """scikit-learn's linear models and SciPy's sparse matrices. Raises ConfigError where they are not installed."""
     try:
         return importlib.import_module("sklearn.linear_model"), importlib.import_module("scipy.sparse")
     except ImportError:

@@ -17,11 +17,13 @@ from formats import durable
 from formats.corpus_config import CorpusConfig
 from formats.json_fields import table
 from formats.ledger import LedgerRow
+from formats.model_config import ModelConfig
 
 FOLDER = Path(formats.__file__).parent
 EXPORTED: dict[str, tuple[type, str]] = {
     "ledger.schema.json": (LedgerRow, "One row of LEDGER.jsonl"),
     "corpus-config.schema.json": (CorpusConfig, "One version of a dataset: configs/<dataset>/<version>.yaml"),
+    "model-config.schema.json": (ModelConfig, "One model of quality or perplexity: models/<name>.yaml"),
 }
 
 

@@ -12,7 +12,7 @@ import dagster as dg
 from dagster._core.asset_graph_view.asset_graph_view import AssetGraphView
 from dagster._core.definitions.data_version import CachingStaleStatusResolver
 
-from corpus_assets.commands import tokenize
+from corpus_assets.commands import model_train, tokenize
 from corpus_assets.commands.build import LAYERS, PAIR
 from formats.layout import Layout
 from formats.naming import PairKey, TokensKey, VersionKey
@@ -62,7 +62,10 @@ def instance() -> dg.DagsterInstance:
 
 
 def run(
-    defs: dg.Definitions, instance: dg.DagsterInstance, partition: PairKey | VersionKey | TokensKey | None, *assets: str
+    defs: dg.Definitions,
+    instance: dg.DagsterInstance,
+    partition: PairKey | VersionKey | TokensKey | str | None,
+    *assets: str,
 ) -> Ran:
     """Materialize (or observe) these assets of one partition, with their checks."""
     return defs.resolve_implicit_global_asset_job_def().execute_in_process(
@@ -92,9 +95,11 @@ def checks(*ran: Ran) -> dict[str, dg.AssetCheckEvaluation]:
 
 
 def checks_of_a_version(defs: dg.Definitions) -> set[str]:
-    """Every check that a build of a version evaluates; those of token sets are not among them."""
+    """Every check that a build of a version evaluates; those of token sets and models are not among them."""
     keys = defs.resolve_asset_graph().asset_check_keys
-    return {check.name for check in keys if check.asset_key.to_user_string() not in tokenize.ASSETS}
+    return {
+        check.name for check in keys if check.asset_key.to_user_string() not in (*tokenize.ASSETS, *model_train.ASSETS)
+    }
 
 
 def materialized(*ran: Ran) -> list[str]:
@@ -131,7 +136,7 @@ def log_of(instance: dg.DagsterInstance) -> str:
 
 
 def stale(
-    defs: dg.Definitions, instance: dg.DagsterInstance, asset: str, partition: PairKey | VersionKey | TokensKey
+    defs: dg.Definitions, instance: dg.DagsterInstance, asset: str, partition: PairKey | VersionKey | TokensKey | str
 ) -> set[str]:
     """The upstream assets that make this partition stale, as the UI would name them."""
     context = AssetGraphView.for_test(defs, instance)

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from corpus_assets.commands import tokenize
+from corpus_assets.commands import model_train, tokenize
 from corpus_assets.commands.build import LAYERS
 from formats import ledger
 from formats.layout import Layout
@@ -41,7 +41,7 @@ def test_definitions_are_loadable(tmp_path: Path) -> None:
 def test_a_build_covers_every_asset_that_is_made_each_after_those_it_is_made_of(tmp_path: Path) -> None:
     with graph.loaded(tiny.unbuilt(tmp_path)) as defs:
         assets = defs.resolve_asset_graph()
-        layers = [*(names for _, names in LAYERS), tokenize.ASSETS]
+        layers = [*(names for _, names in LAYERS), tokenize.ASSETS, model_train.ASSETS]
         made = [key.to_user_string() for key in assets.toposorted_asset_keys if not assets.get(key).is_observable]
         of_layer = {name: i for i, names in enumerate(layers) for name in names}
         assert sorted(of_layer) == sorted(made)

@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 
 from formats.naming import TokensKey, VersionKey
-from tests.assets import graph, tiny, tiny_tokens
+from tests.assets import graph, tiny, tiny_models, tiny_tokens
 
 GOLDEN = Path(__file__).with_name("graph.json")
 V2 = VersionKey("tiny", "v2")
@@ -56,11 +56,14 @@ def _edges(assets: Any, node: Any, parent: dg.AssetKey) -> dict[str, list[str]] 
 
 
 def of_two_versions(folder: Path) -> dict[str, Any]:
-    """The graph of tiny.v1 with three sources and two token sets, and tiny.v2 with two sources and one."""
+    """The graph of tiny.v1 with three sources, two token sets and two models, and tiny.v2 with two sources and one."""
     layout = tiny.unbuilt(folder)
     tiny.write_config(layout, V2, sources=["tales", "web"])
     for key in (tiny_tokens.KEY, tiny_tokens.OTHER, TokensKey(V2, "t16")):
         tiny_tokens.write(layout, key)
+    tiny_models.write(layout)
+    tiny_models.write(layout, tiny_models.FLUENT)
+    tiny_models.write(layout, "later", version=str(V2), positive=["tales"], negative=["web"])
     with graph.loaded(layout) as defs:
         return described(defs)
 

@@ -1,0 +1,79 @@
+"""Model config: of which documents a model of quality or perplexity is trained, and how. Spec: model_config.md.
+
+One file a model, `models/<name>.yaml`: what it says decides every byte of the model.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from formats import canonical
+from formats.errors import ConfigError
+from formats.json_fields import Choice, OrNull, Problem, Rules, SetOf, Text, Whole, table
+from formats.ledger import name_of
+from formats.naming import VersionKey
+
+QUALITY, PERPLEXITY = "quality", "perplexity"
+RAW, PUBLISHED = "raw", "published"
+DEFAULT_CHARS = {QUALITY: 50_000_000, PERPLEXITY: 20_000_000}
+"""Code points that are trained on at most, of either side; 50 million need some 3 GB of memory for perplexity."""
+SUFFIX = {QUALITY: ".bin", PERPLEXITY: ".arpa"}
+_NAME = r"[a-z0-9][a-z0-9_-]*"
+
+
+@dataclass(frozen=True)
+class ModelConfig(Rules):
+    """Everything that decides what a model is. `documents`: what raw_fetch holds of sources of `version`, or what the
+    version published as train. `negative` are what a classifier tells `positive` from; a language model has none.
+    """
+
+    model: Annotated[str, name_of("model")]
+    kind: Annotated[str, Choice((QUALITY, PERPLEXITY))]
+    version: Annotated[str, Text(rf"{_NAME}\.{_NAME}", "<dataset>.<version>")]
+    positive: Annotated[tuple[str, ...], SetOf(name_of("source"), min_items=1)]
+    negative: Annotated[tuple[str, ...], SetOf(name_of("source"))] = ()
+    documents: Annotated[str, Choice((RAW, PUBLISHED))] = RAW
+    lang: Annotated[str | None, OrNull(Text(r"[a-z]{2}|und", "an ISO 639-1 code or und"))] = None
+    max_chars: Annotated[int | None, OrNull(Whole(1))] = None
+    seed: Annotated[int, Whole(0, 2**32 - 1)] = 1
+    config_sha256: str = "0" * 64
+    """SHA-256 of the document as it was written; not a setting."""
+
+    def rules(self) -> Iterator[Problem]:
+        try:
+            VersionKey.parse(self.version)
+        except ConfigError as error:
+            yield "version", str(error)
+        if self.kind == QUALITY and not self.negative:
+            yield "negative", "a classifier needs sources to tell the positive ones from; name some"
+        if self.kind == PERPLEXITY and self.negative:
+            yield "negative", "a language model is trained on positive sources alone; leave it out"
+        if self.kind == PERPLEXITY and self.lang is None:
+            yield "lang", "a language model is of one language; name it"
+        if both := sorted(set(self.positive) & set(self.negative)):
+            yield "negative", f"{', '.join(both)} cannot be both positive and negative; leave it out of one of them"
+
+    @property
+    def key(self) -> VersionKey:
+        return VersionKey.parse(self.version)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(sorted({*self.positive, *self.negative}))
+
+    @property
+    def chars(self) -> int:
+        return DEFAULT_CHARS[self.kind] if self.max_chars is None else self.max_chars
+
+
+def problems(document: Any) -> list[Problem]:
+    """Every setting that is wrong in a parsed document."""
+    return list(table(ModelConfig).problems(document, ""))
+
+
+def from_document(document: Any) -> ModelConfig:
+    """The config of a parsed document. Raises ConfigError that names every setting that is wrong."""
+    if found := problems(document):
+        raise ConfigError("\n".join(f"{path}: {wrong}" if path else wrong for path, wrong in found))
+    config: ModelConfig = table(ModelConfig).build(document)
+    return replace(config, config_sha256=canonical.digest(table(ModelConfig).canonical(document)))
