@@ -8,30 +8,44 @@ import dagster as dg
 
 from corpus_assets import inputs
 from corpus_assets.partitions import LAYOUT
+from corpus_assets.plans import standing
+from corpus_assets.plans.pinned import load_version
+from formats.errors import CorpusError
 from formats.naming import VersionKey
 
 
-class NotPublished(dg.AutomationCondition[dg.AssetKey]):
-    """True of partitions whose version has no lock on disk. Dagster's history need not know a version that is
+class NotMade(dg.AutomationCondition[dg.AssetKey]):
+    """True of partitions whose version has no lock on disk, and of what is made after the lock where the evidence does
+    not have it: a run may have been stopped between the two. Dagster's history need not know a version that is
     published: it was pulled, or made into another history; nothing of it is made again.
     """
 
     @property
     def description(self) -> str:
-        return "Its version is not published"
+        return "Its version is not published, or lacks it"
 
     @property
     def name(self) -> str:
-        return "not_published"
+        return "not_made"
 
     def evaluate(self, context: dg.AutomationContext[dg.AssetKey]) -> dg.AutomationResult[dg.AssetKey]:
         asked = context.candidate_subset.expensively_compute_asset_partitions()
         versions = {one.partition_key: str(one.partition_key).rpartition("@")[2] for one in asked}
-        published = {key for key in set(versions.values()) if LAYOUT.lock(VersionKey.parse(key)).exists()}
-        left = {one for one in asked if versions[one.partition_key] not in published}
+        asset = context.key.to_user_string()
+        wanted = {key for key in set(versions.values()) if _is_wanted(VersionKey.parse(key), asset)}
+        left = {one for one in asked if versions[one.partition_key] in wanted}
         return dg.AutomationResult(
             context, context.asset_graph_view.get_asset_subset_from_asset_partitions(context.key, left)
         )
+
+
+def _is_wanted(key: VersionKey, asset: str) -> bool:
+    if not LAYOUT.lock(key).exists():
+        return True
+    try:
+        return standing.lacks(LAYOUT, load_version(LAYOUT, key), asset)
+    except CorpusError:  # damaged, or published with another config: `corpus status` says so, and a person decides
+        return False
 
 
 _INPUTS = [one.key for one in (inputs.observe_ledger, inputs.observe_configs, inputs.observe_eval_sets)]
@@ -42,7 +56,7 @@ WHEN_READY = (
         _AC.missing()
         & ~_AC.in_progress()
         & ~_AC.execution_failed()  # what failed waits for a person; the alert has gone out
-        & NotPublished()
+        & NotMade()
         & ~_AC.any_deps_missing()  # of a version: of any of its sources
         & ~_AC.any_deps_in_progress()
         & _AC.all_deps_match(
@@ -50,7 +64,7 @@ WHEN_READY = (
         ).with_label("all_deps_blocking_checks_passed or run before it in the same run")
     )
     .ignore(dg.AssetSelection.assets(*_INPUTS))
-    .with_label("ready, never made, and not published")
+    .with_label("ready, never made, and not part of a version that is published and has it")
 )
 """What is asked for together and has the same keys is one run, in which a blocking check that fails stops the rest."""
 

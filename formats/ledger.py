@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -228,17 +229,17 @@ def find(path: Path, source: str) -> dict[str, Any]:
     Raises ConfigError where the ledger has no such row, or two; it also says what is wrong in a ledger without the row,
     since that line may be the damaged one.
     """
-    found = [value for value in _values(path) if value.get("source_id") == source]
+    found = _lines_by_source(_data(path)).get(source, ())
     if wrong := not_one_row(path, source, len(found)):
         broken = [f"{path.name} {violation}" for violation in violations(path)] if not found else []
         raise ConfigError("\n".join((wrong, *broken)))
-    return found[0]
+    value: dict[str, Any] = _parse(found[0])[0]
+    return value
 
 
 def count_rows(path: Path) -> Counter[str]:
     """How many rows each source has, right or wrong. Raises ConfigError where the file cannot be read."""
-    named = (value.get("source_id") for value in _values(path))
-    return Counter(source for source in named if isinstance(source, str))
+    return Counter({source: len(lines) for source, lines in _lines_by_source(_data(path)).items()})
 
 
 def not_one_row(path: Path, source: str, rows: int) -> str | None:
@@ -249,16 +250,26 @@ def not_one_row(path: Path, source: str, rows: int) -> str | None:
     return f"{path.name}: {rows} rows of source {source}, expected 1; {todo}"
 
 
-def _values(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of the lines that hold one."""
+def _data(path: Path) -> bytes:
     data, unreadable = _read_bytes(path)
     if unreadable:
         raise ConfigError(str(unreadable))
+    return data
+
+
+@lru_cache(maxsize=1)
+def _lines_by_source(data: bytes) -> dict[str, tuple[bytes, ...]]:
+    """Source -> the lines that hold an object of it. A version asks for each of its sources: the same file is read
+    through once.
+    """
+    found: dict[str, tuple[bytes, ...]] = {}
     for _, line in _lines(data):
         with suppress(_BadLine):
             value, _ = _parse(line)
-            if isinstance(value, dict):
-                yield value
+            source = value.get("source_id") if isinstance(value, dict) else None
+            if isinstance(source, str):
+                found[source] = (*found.get(source, ()), line)
+    return found
 
 
 def append(path: Path, row: LedgerRow) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from corpus_assets.commands import build_published
 from corpus_assets.commands.builder import Builder, opened
 from corpus_assets.commands.yank import tell
 from corpus_assets.plans import space, yanking
@@ -83,6 +84,10 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
     version = load_version(layout, key)  # what a person has to mend stops here, before any work
     check_rows(layout, version)
     engine = open_engine(layout)
+    if gone := build_published.without_raw_sets(layout, version):
+        ended = build_published.finish(Build(layout, engine), version, gone, verbose=verbose)
+        if ended is not None:
+            return ended
     room = space.expected(Build(layout, engine), version)
     for one in room:
         print(f"space: {one}")

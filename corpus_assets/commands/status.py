@@ -4,12 +4,13 @@ import argparse
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from corpus_assets.commands.last_runs import BadEnd, bad_ends
 from corpus_assets.commands.words import counted
-from corpus_assets.plans import standing, yanking
+from corpus_assets.plans import ledger_changes, standing, yanking
 from corpus_assets.plans.for_people import shortened
 from corpus_assets.plans.garbage import building
 from corpus_assets.plans.model_standing import ModelStanding, of_model
@@ -39,6 +40,8 @@ class Shown:
     wrong: str = ""
     marks: Sequence[Yank] = ()
     """What says that the version, or the snapshot that was made last of a token set, is yanked."""
+    notes: Sequence[str] = ()
+    """What a person should know although nothing is to be made."""
 
     @property
     def state(self) -> State:
@@ -59,6 +62,7 @@ class Shown:
             for source, found in self.stands.sources.items():
                 told |= {f"{source}: {one.asset}: {one.why}" for one in found if one.why}
             yield from sorted(told)
+        yield from self.notes
         yield from map(str, (*self.marks, *self.bad_ends))
         yield from (f"{one.key}: {one.why}" for one in self.tokens if one.why)
 
@@ -127,7 +131,12 @@ def _told(layout: Layout, key: VersionKey, *, steps: bool) -> Shown:
         marks = _marks(layout, key, tokens)
     except CorpusError as error:
         return Shown(key, None, tokens, [], str(error))
-    return Shown(key, VersionStanding(sources, whole, stands.published), tokens, list(ends.values()), marks=marks)
+    notes: list[str] = []
+    if stands.published:
+        with suppress(CorpusError):  # its state says so already
+            notes += ledger_changes.since_published(layout, version)
+    stands = VersionStanding(sources, whole, stands.published)
+    return Shown(key, stands, tokens, list(ends.values()), marks=marks, notes=notes)
 
 
 def _marks(layout: Layout, key: VersionKey, tokens: Sequence[TokenStanding]) -> list[Yank]:

@@ -2,12 +2,12 @@
 say now. Reads the files as they are; makes nothing.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from corpus_assets.plans import standing
-from corpus_assets.plans.pinned import Build, Version, load_version, pinned_value, row_to_pin, todays_value
+from corpus_assets.plans import ledger_changes, standing
+from corpus_assets.plans.pinned import Build, load_version, pinned_value, todays_value
 from corpus_assets.plans.standing import Standing, State
 from corpus_assets.validation import corpus_config
 from formats import canonical, ledger
@@ -52,7 +52,10 @@ def look(layout: Layout, loaded: Collection[str]) -> Found:
             continue
         used |= set(version.config.sources)
         if layout.lock(key).exists():
-            notes += _of_published(layout, version)
+            try:
+                notes += ledger_changes.since_published(layout, version)
+            except CorpusError as error:
+                notes.append(str(error))
             continue
         absent += [str(pair) for pair in version.pairs if str(pair) not in loaded]
         engine = LocalEngine(scratch=layout.work("scratch", "ingest"), workers=1, processes=False)  # runs nothing
@@ -87,38 +90,10 @@ def _why(layout: Layout, pair: PairKey, row: Any, stands: list[Standing] | Any) 
         return ""
     if layout.pinned_row(pair).exists():
         try:
-            changed = _changes(pinned_value(layout, pair), row)
+            changed = ledger_changes.changes(pinned_value(layout, pair), row)
         except CorpusError as error:
             return f"the pinned row cannot be read: {error}"
         if changed:
             return f"its row changed: {changed}; the checks of ledger_entry decide on it"
     never = [asset for asset in ASSETS if found.get(asset) in (State.MISSING, State.REFUSED)]
     return f"never made: {', '.join(never)}" if never else ""
-
-
-def _of_published(layout: Layout, version: Version) -> Iterator[str]:
-    """What the ledger says otherwise than a published version, which stays as it is."""
-    for pair in version.pairs:
-        try:
-            published = row_to_pin(layout, pair)
-        except CorpusError as error:
-            yield str(error)
-            return
-        stays = f"{version.key} is published and keeps the row it was published with; nothing is run"
-        gone = f"if it may no longer be used, `corpus takedown {pair.source}` lists what holds it"
-        try:
-            changed = _changes(published, todays_value(layout, pair.source))
-        except ConfigError as error:
-            yield f"{pair}: {error}. {stays}; {gone}"
-            continue
-        if changed:
-            yield f"{pair}: the row in the ledger is another one now: {changed}. {stays}; {gone}"
-
-
-def _changes(before: Any, now: Any) -> str:
-    """The fields that differ; of the licence, both words."""
-    then, today = (value if isinstance(value, dict) else {} for value in (before, now))
-    names = sorted(name for name in {*then, *today} if then.get(name) != today.get(name))
-    return ", ".join(
-        f"{name} {then.get(name)} -> {today.get(name)}" if name == "license_spdx" else name for name in names
-    )

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
+from corpus_assets.plans import ngram_index
 from corpus_assets.plans.clusters import dedup_clusters
 from corpus_assets.plans.eval_index import index_path
 from corpus_assets.plans.keepers import ranks
@@ -24,12 +25,14 @@ from corpus_assets.validation.ledger import check_row_for_version
 from formats import corpus_manifest, evidence, ledger, raw_set
 from formats.dataset import Shard
 from formats.errors import ConfigError, CorpusError, CorruptDataError, PublishedError
+from formats.layout import Layout
 from formats.naming import PairKey
 
 OF_SOURCE = ("ledger_entry", "raw_fetch", "doc_signals", "filtered_docs", "minhash_signatures", "scrubbed_docs")
 OF_VERSION = ("dedup_clusters", "shards", "manifest", "datasheet")
 PUBLISHED = ("shards", "manifest", "datasheet")
-"""Of a version that is published, these are its own; the rest was on the way, and may be deleted."""
+"""Of a version that is published, these are its own, and the n-gram index where its config asks for one; the rest was
+on the way, and may be deleted."""
 
 
 class State(StrEnum):
@@ -113,7 +116,8 @@ def _by_steps(build: Build, version: Version, published: bool) -> VersionStandin
         }
     lies_there = build.layout.version(version.key).exists()
     why = "shards without a lock: a build was killed while it published them" if lies_there else ""
-    return VersionStanding(sources, [*whole, *(Standing(asset, State.MISSING, why) for asset in PUBLISHED)], False)
+    of_its_own = (*PUBLISHED, *_index_asked_for(version))
+    return VersionStanding(sources, [*whole, *(Standing(asset, State.MISSING, why) for asset in of_its_own)], False)
 
 
 def _not_needed(found: Standing) -> Standing:
@@ -239,4 +243,22 @@ def _published(build: Build, version: Version) -> Iterator[Standing]:
         lost = f"{folder}: {missing[0]} is missing; run `corpus build {key}`" if missing else ""
         yield Standing("shards", State.DAMAGED if missing else State.DONE, lost)
         yield Standing("manifest", State.DONE)
-        yield Standing("datasheet", State.DONE if evidence.DATASHEET_HTML in sealed else State.MISSING)
+        todo = "a run ended between publication and it; `corpus build` makes it, and so does Materialize on its page"
+        for asset in ("datasheet", *_index_asked_for(version)):
+            there = _IN_EVIDENCE[asset] in sealed
+            yield Standing(asset, State.DONE if there else State.MISSING, "" if there else f"{asset}: {todo}")
+
+
+_IN_EVIDENCE = {"datasheet": evidence.DATASHEET_HTML, "ngram_index": ngram_index.HEAD}
+"""What is made after the lock -> the file of the evidence that is there once it is."""
+
+
+def _index_asked_for(version: Version) -> tuple[str, ...]:
+    return () if version.config.ngram_index.form == ngram_index.NOT_KEPT else ("ngram_index",)
+
+
+def lacks(layout: Layout, version: Version, asset: str) -> bool:
+    """Whether a published version has everything but this, which is made after the lock and lies in its evidence."""
+    if asset not in _IN_EVIDENCE or (asset == "ngram_index" and not _index_asked_for(version)):
+        return False
+    return _IN_EVIDENCE[asset] not in evidence.read_seal(layout.evidence(version.key))

@@ -80,6 +80,15 @@ def of_tokens(build: TokenBuild, asset: str) -> Stored:
     return _made_again(snapshot.snapshot_id, [_file(snapshot.folder / name, entry) for name, entry in named])
 
 
+def published(build: Build, key: VersionKey) -> Stored:
+    """Every file of a published version: shards, manifest and evidence, whatever it was made of. Raises as `of_version`
+    does.
+    """
+    folder, manifest, digest = _locked(build, key)
+    shards = [_file(folder / entry["name"], entry) for entry in manifest["shards"]]
+    return _made_again(digest, [*shards, *_sealed(build, key)])
+
+
 def damaged(stored: Iterable[Stored]) -> list[CorruptDataError]:
     """Why files are not what their manifests say, if any; every one of them is hashed."""
     with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="hash") as pool:  # hashing lets go of the GIL

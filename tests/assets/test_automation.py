@@ -9,9 +9,9 @@ import dagster as dg
 import pytest
 
 from corpus_assets.commands.build import LAYERS
-from formats import durable
+from formats import durable, evidence
 from formats.naming import PairKey, VersionKey
-from tests.assets import graph, tiny
+from tests.assets import graph, tiny, ui
 from tests.assets.test_ingest import remove_row, run_all
 from tests.assets.test_ingest import tick as ingest_tick
 
@@ -226,6 +226,44 @@ def test_of_a_published_version_that_the_history_does_not_know_nothing_is_asked_
         asked = [one for one, _ in Daemon(defs, instance).until_quiet()]
         assert {key.rpartition("@")[2] for one in asked for key in one} == {"tiny.v2"}
     assert layout.lock(V2).exists()
+
+
+@pytest.mark.parametrize("index", [False, True], ids=["no index asked for", "an index asked for"])
+def test_of_a_version_whose_run_was_stopped_after_its_publication_the_rest_is_asked_for_once(
+    tmp_path: Path, instance: dg.DagsterInstance, index: bool
+) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    if index:
+        tiny.write_config(layout, ngram_index={"form": "filter"})
+    with graph.loaded(layout) as defs:
+        daemon = Daemon(defs, instance)
+        for ran in graph.build(defs, instance, tiny.V1, layers=len(LAYERS) - 1):
+            assert ran.success
+        assert graph.run(defs, instance, tiny.V1, "shards", "manifest").success
+        lock = durable.read_lock(layout.lock(tiny.V1))
+        missing = {"datasheet", "ngram_index"} if index else {"datasheet"}
+        assert [asked for asked, _ in daemon.until_quiet()] == [{"tiny.v1": missing}]
+    assert evidence.DATASHEET_HTML in evidence.read_seal(layout.evidence(tiny.V1))
+    assert durable.read_lock(layout.lock(tiny.V1)) == lock
+
+
+def test_a_published_version_is_not_made_again_when_its_row_or_its_config_changes(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    with graph.loaded(layout) as defs:
+        run_all(defs, instance, ingest_tick(defs, instance))
+        daemon = Daemon(defs, instance)
+        daemon.until_quiet()
+        published = ui.published(layout, tiny.V1)
+        tiny.write_ledger(layout, tiny.ledger_row("web", title="Another title"))
+        run_all(defs, instance, ingest_tick(defs, instance))
+        assert daemon.tick() == {}
+        tiny.write_config(layout, profiles={"prose": {"too_short": 10, "too_few_words": 9}})
+    with graph.loaded(layout) as defs:
+        run_all(defs, instance, ingest_tick(defs, instance))
+        assert Daemon(defs, instance, daemon.cursor).tick() == {}
+    assert ui.published(layout, tiny.V1) == published
 
 
 def test_a_source_that_was_refused_after_it_was_made_never_reaches_a_version(

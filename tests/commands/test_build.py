@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +14,11 @@ import pytest
 from corpus_assets import cli
 from corpus_assets.commands import build, dead_runs, environment
 from corpus_assets.plans.pinned import load_version
+from formats import evidence
 from formats.layout import Layout
-from tests.assets import tiny
+from tests import faults
+from tests.assets import graph, tiny
+from tests.plans.tampering import as_they_lie
 
 HOLDER = """
 import sys, time
@@ -36,7 +40,7 @@ def holder(root):
 
 
 def started_run(instance, token):
-    run = instance.create_run_for_job(job_def=dg.define_asset_job("nothing").resolve(asset_graph=graph()))
+    run = instance.create_run_for_job(job_def=dg.define_asset_job("nothing").resolve(asset_graph=graph_of_one()))
     instance.add_run_tags(run.run_id, {dead_runs.TAG: token})
     instance.report_dagster_event(
         dg.DagsterEvent(event_type_value=dg.DagsterEventType.RUN_START.value, job_name=run.job_name), run.run_id
@@ -44,7 +48,7 @@ def started_run(instance, token):
     return run.run_id
 
 
-def graph():
+def graph_of_one():
     @dg.asset
     def one() -> None: ...
 
@@ -152,6 +156,58 @@ def test_a_published_version_asks_nothing_of_the_ledger(tmp_path):
     layout.lock(tiny.V1).touch()
     layout.ledger.unlink()
     build.check_rows(layout, load_version(layout, tiny.V1))
+
+
+def pulled(root):
+    """The tiny corpus as `corpus pull` leaves it: what is published, config and ledger."""
+    layout = tiny.copy(root)
+    for folder in (layout.corpus / "raw", layout.corpus / "work", root / "inputs"):
+        shutil.rmtree(folder)
+    return layout
+
+
+def test_of_a_pulled_version_nothing_is_fetched_or_made_and_the_build_says_that_it_is_whole(
+    tmp_path, capsys, monkeypatch
+):
+    layout = pulled(tmp_path / "root")
+    monkeypatch.setattr(environment, "prepare", lambda _: pytest.fail("a run began"))
+    before = as_they_lie(layout.root)
+    assert build.build(layout, tiny.V1) == 0
+    said = capsys.readouterr().out
+    assert "tiny.v1 is published and whole: 1" in said
+    assert "nothing to do" in said
+    assert "not here, and not needed: raw sets of notes, tales, web" in said
+    assert as_they_lie(layout.root) == before
+
+
+def test_of_a_pulled_version_only_what_is_made_after_the_lock_is_made(tmp_path, capsys, monkeypatch):
+    layout = pulled(tmp_path / "root")
+    sealed = evidence.read_seal(layout.evidence(tiny.V1))
+    kept = {name: dict(entry) for name, entry in sealed.items() if name != evidence.DATASHEET_HTML}
+    (layout.evidence(tiny.V1) / evidence.DATASHEET_HTML).unlink()
+    evidence.seal(layout.evidence(tiny.V1), kept)
+    monkeypatch.setattr(environment, "prepare", lambda _: None)
+    with graph.loaded(layout), monkeypatch.context() as patched:
+        patched.chdir(layout.root)
+        patched.setenv("DAGSTER_HOME", str(layout.root))
+        assert build.build(layout, tiny.V1) == 0
+    assert "tiny.v1" in capsys.readouterr().out
+    assert evidence.read_seal(layout.evidence(tiny.V1)) == sealed
+
+
+def test_a_pulled_version_that_is_damaged_says_what_is_not_here_and_what_mends_it_without(
+    tmp_path, capsys, monkeypatch
+):
+    layout = pulled(tmp_path / "root")
+    faults.flip_byte(next(layout.version(tiny.V1).glob("shard-00001*")), 200)
+    monkeypatch.setattr(build, "opened", lambda *_, **__: pytest.fail("the build goes on"))
+    with pytest.raises(pytest.fail.Exception, match="the build goes on"):
+        build.build(layout, tiny.V1)
+    said = capsys.readouterr().out
+    assert "damaged: " in said
+    assert "shard-00001" in said
+    assert "raw sets of notes, tales, web. They are made again from the sources" in said
+    assert "`corpus pull tiny.v1` mends it from an object store" in said
 
 
 STOPPED = """

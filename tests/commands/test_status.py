@@ -147,6 +147,37 @@ def test_a_published_version_with_another_config_is_stale(tmp_path, capsys):
     assert "A published version is immutable" in said["versions"][0]["reasons"][0]
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"title": "Another title"}, "the row in the ledger is another one now: title"),
+        ({"license_spdx": "GPL-3.0-only"}, "another one now: license_spdx MIT -> GPL-3.0-only"),
+    ],
+)
+def test_a_published_version_is_fine_though_a_row_changed_and_its_reasons_say_what_takes_the_new_one(
+    tmp_path, capsys, change, words
+):
+    layout = tiny.copy(tmp_path / "root")
+    tiny.write_ledger(layout, tiny.ledger_row("web", **change))
+    code, said = told(capsys, layout)
+    assert (code, said["versions"][0]["state"]) == (0, "done")
+    (reason,) = said["versions"][0]["reasons"]
+    assert words in reason
+    assert "tiny.v1 is published and keeps the row it was published with, the next version takes today's" in reason
+
+
+def test_what_a_stopped_run_did_not_make_of_a_published_version_is_missing_with_what_makes_it(tmp_path, capsys):
+    layout = tiny.unbuilt(tmp_path)
+    tiny.write_config(layout, ngram_index={"form": "filter"})
+    built_up_to(layout, "datasheet")
+    code, said = told(capsys, layout)
+    version = said["versions"][0]
+    assert (code, version["state"], version["published"]) == (1, "missing", True)
+    missing = [asset for asset, found in version["whole"].items() if found["state"] == "missing"]
+    assert missing == [reason.partition(":")[0] for reason in version["reasons"]] == ["datasheet", "ngram_index"]
+    assert all("`corpus build` makes it" in reason for reason in version["reasons"])
+
+
 def test_another_version_shows_what_it_will_take_over(tmp_path, capsys):
     layout = tiny.copy(tmp_path / "root")
     tiny.write_config(layout, VersionKey("tiny", "v2"), sources=["tales", "web"])
