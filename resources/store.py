@@ -6,6 +6,7 @@ from pathlib import Path
 import dagster as dg
 
 from formats.layout import Layout
+from resources import run_process
 
 ROOT_VARIABLE, CACHE_VARIABLE = "CORPUS_ROOT", "CORPUS_CACHE"
 
@@ -22,6 +23,12 @@ class Store(dg.ConfigurableResource):
 
     root: str
     cache: str = ""
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """A run that the UI launched names its process, as `corpus build` does for its own."""
+        run, instance = context.run, context.instance
+        if run and instance and run_process.TAG not in run.tags and run_process.is_worker():
+            instance.add_run_tags(run.run_id, run_process.until_it_ends(self.layout))
 
     @property
     def layout(self) -> Layout:

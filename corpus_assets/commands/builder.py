@@ -18,6 +18,7 @@ from corpus_assets.commands import environment, words
 from corpus_assets.commands.progress_line import ProgressLine
 from formats.errors import TransientError
 from formats.layout import Layout
+from resources import run_process
 from resources.progress import heard_by
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def opened(layout: Layout, *, verbose: bool) -> Iterator[tuple["Builder", list["
         _database_in_words(layout),
         history.written_quickly(),
         history.open_instance() as instance,
-        dead_runs.this_process(layout) as tags,
+        run_process.this_process(layout) as tags,
     ):
         if buried := dead_runs.bury(layout, instance):
             said = words.counted(buried, "run")

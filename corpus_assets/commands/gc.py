@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if args.delete and (at_work := garbage.building(layout)):
         builds = counted(at_work, "process")
         raise TransientError(
-            f"{layout.root}: {builds} of `corpus build` or `corpus tokenize` at work; run gc afterwards"
+            f"{layout.root}: {builds} of `corpus build`, `corpus tokenize` or the UI at work; run gc afterwards"
         )
     engine = LocalEngine(scratch=layout.work("scratch", "gc"), workers=1, processes=False)  # runs nothing
     found = garbage.find(Build(layout, engine))

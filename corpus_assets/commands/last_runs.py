@@ -13,7 +13,7 @@ from formats import durable
 from formats.layout import Layout
 
 PROCESS_TAG = "corpus/process"
-"""The tag by which `dead_runs` knows a run's process; it loads Dagster, so that it is not asked here."""
+"""The tag that names a run's process."""
 _ENDED_BADLY = {"FAILURE": "failed", "CANCELED": "was canceled"}
 _UNFINISHED = {"NOT_STARTED", "STARTING", "STARTED", "CANCELING"}
 _LATEST = """

@@ -220,7 +220,7 @@ def _print(
     for line in misplaced:
         print(f"! {line}")
     if processes:
-        print(f"{counted(processes, 'process')} of `corpus build` or `corpus tokenize` at work")
+        print(f"{counted(processes, 'process')} of `corpus build`, `corpus tokenize` or the UI at work")
     waiting = {
         "version": [str(one.key) for one in told if not one.state.is_there],
         "token set": [str(tokens.key) for one in told for tokens in one.tokens if not tokens.state.is_there],

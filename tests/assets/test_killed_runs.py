@@ -16,6 +16,7 @@ from corpus_assets.plans.pinned import Build, load_version
 from corpus_assets.plans.standing import State
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
+from resources import run_process
 from resources.engines.local import LocalEngine
 from tests.assets import graph, tiny
 
@@ -102,3 +103,29 @@ def test_what_is_shown_as_made_is_there_whenever_its_run_was_killed(
     assert code == 0
     assert kills >= len(assets)
     assert shown(home, key) == there(layout, key) & set(assets) == set(assets)
+
+
+def test_a_run_of_the_ui_that_is_killed_with_its_code_server_is_marked_as_failed_and_one_that_lives_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_process, "is_worker", lambda: True)  # a fork of this process takes a worker's place
+    layout, home = tiny.unbuilt(tmp_path / "root"), tmp_path / "home"
+    assert run_killed_at(2, layout, home, WEB, "ledger_entry", "raw_fetch") == KILLED
+    with history(home) as instance, graph.loaded(layout) as defs, run_process.this_process(layout) as alive:
+        (killed,) = instance.get_runs()
+        assert killed.status == dg.DagsterRunStatus.STARTED
+        living = instance.create_run_for_job(defs.resolve_implicit_global_asset_job_def(), tags=alive)
+        instance.report_dagster_event(
+            dg.DagsterEvent(event_type_value=dg.DagsterEventType.RUN_START.value, job_name=living.job_name),
+            living.run_id,
+        )
+        repository = defs.get_repository_def()
+        sensor = repository.get_sensor_def("fail_runs_of_dead_processes")
+        assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
+        for said in ("1 runs of dead processes marked as failed", "0 runs of dead processes marked as failed"):
+            with dg.build_sensor_context(
+                instance, repository_def=repository, resources={"store": defs.resources["store"]}
+            ) as context:
+                assert sensor.evaluate_tick(context).skip_message == said
+        assert instance.get_run_by_id(killed.run_id).status == dg.DagsterRunStatus.FAILURE
+        assert instance.get_run_by_id(living.run_id).status == dg.DagsterRunStatus.STARTED

@@ -16,6 +16,7 @@ from corpus_assets.commands import build, dead_runs, environment
 from corpus_assets.plans.pinned import load_version
 from formats import evidence
 from formats.layout import Layout
+from resources import run_process
 from tests import faults
 from tests.assets import graph, tiny
 from tests.plans.tampering import as_they_lie
@@ -23,7 +24,7 @@ from tests.plans.tampering import as_they_lie
 HOLDER = """
 import sys, time
 from pathlib import Path
-from corpus_assets.commands.dead_runs import this_process
+from resources.run_process import this_process
 from formats.layout import Layout
 with this_process(Layout(Path(sys.argv[1]))) as tags:
     print(tags["corpus/process"], flush=True)
@@ -41,7 +42,7 @@ def holder(root):
 
 def started_run(instance, token):
     run = instance.create_run_for_job(job_def=dg.define_asset_job("nothing").resolve(asset_graph=graph_of_one()))
-    instance.add_run_tags(run.run_id, {dead_runs.TAG: token})
+    instance.add_run_tags(run.run_id, {run_process.TAG: token})
     instance.report_dagster_event(
         dg.DagsterEvent(event_type_value=dg.DagsterEventType.RUN_START.value, job_name=run.job_name), run.run_id
     )
@@ -76,23 +77,23 @@ def test_the_runs_of_a_killed_process_are_marked_and_those_of_a_living_one_are_l
 
 def test_runs_of_another_machine_or_root_in_a_shared_history_are_left_alone(tmp_path):
     layout, other = Layout(tmp_path / "here"), Layout(tmp_path / "there")
-    with dg.DagsterInstance.ephemeral() as instance, dead_runs.this_process(other) as tags:
-        run = started_run(instance, tags[dead_runs.TAG])
+    with dg.DagsterInstance.ephemeral() as instance, run_process.this_process(other) as tags:
+        run = started_run(instance, tags[run_process.TAG])
         instance.add_run_tags(run, tags)
         assert dead_runs.bury(layout, instance) == 0
-        instance.add_run_tags(run, {dead_runs.PLACE_TAG: f"elsewhere:{layout.root}"})
+        instance.add_run_tags(run, {run_process.PLACE_TAG: f"elsewhere:{layout.root}"})
         assert dead_runs.bury(layout, instance) == 0
         assert instance.get_run_by_id(run).status == dg.DagsterRunStatus.STARTED
     with dg.DagsterInstance.ephemeral() as instance:
-        with dead_runs.this_process(layout) as tags:
-            run = started_run(instance, tags[dead_runs.TAG])
+        with run_process.this_process(layout) as tags:
+            run = started_run(instance, tags[run_process.TAG])
             instance.add_run_tags(run, tags)
         assert dead_runs.bury(layout, instance) == 1
 
 
 def test_a_process_that_ends_well_leaves_no_lock(tmp_path):
     layout = Layout(tmp_path)
-    with dead_runs.this_process(layout):
+    with run_process.this_process(layout):
         assert list(layout.work("locks", "x").parent.glob("process-*"))
     assert not list(layout.work("locks", "x").parent.glob("process-*"))
 

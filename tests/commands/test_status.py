@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from corpus_assets.commands import dead_runs, last_runs, status
+from corpus_assets.commands import last_runs, status
 from corpus_assets.plans.raw_set import make_raw_set
 from formats import durable, ledger
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
+from resources import run_process
 from tests import build_by_plans, faults
 from tests.assets import tiny, tiny_tokens
 from tests.commands import command_line
@@ -253,7 +254,7 @@ def test_a_run_whose_process_is_gone_is_told_and_one_that_lives_is_not(tmp_path,
 
 
 def test_the_tag_of_a_process_is_the_one_that_runs_have():
-    assert last_runs.PROCESS_TAG == dead_runs.TAG
+    assert last_runs.PROCESS_TAG == run_process.TAG
 
 
 def test_a_history_of_another_form_is_no_error(tmp_path, capsys):

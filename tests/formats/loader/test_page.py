@@ -1,7 +1,8 @@
-"""The programs of loader.md run as they stand, over a snapshot with the starter's buckets and length."""
+"""The programs of the pages run as they stand, over a snapshot with the starter's buckets and length."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,13 @@ import pyarrow as pa
 import pytest
 
 from formats import run_record
+from formats.corpus_shard import read_shards
 from formats.layout import Layout
 from formats.naming import TokensKey, VersionKey
 from formats.replay import replay
 from formats.run_record import Ranks
 from formats.snapshot import manifest, token_shard
+from tests.assets import tiny
 from tests.formats.snapshot.made_snapshots import document_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,9 +28,12 @@ STARTER = {"code": (9,), "multilingual": (25,), "stories": (23,), "web": (13,)}
 KEY = TokensKey(VersionKey("starter", "v1"), "bpe-512")
 
 
+def blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
 def programs():
-    page = (ROOT / "formats" / "loader" / "loader.md").read_text("utf-8")
-    return re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    return blocks(ROOT / "formats" / "loader" / "loader.md")
 
 
 def snapshot_below(folder, rows_of=ROWS):
@@ -79,8 +85,7 @@ def test_the_program_with_torch_goes_on_at_its_checkpoint_each_time(tmp_path):
 
 @pytest.mark.parametrize("page", ["README.md", "docs/train.md"])
 def test_the_loader_of_the_first_pages_serves_the_starter_each_sequence_once_before_any_twice(tmp_path, page):
-    shown = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    (program,) = (one for one in shown if "DataLoader(" in one)
+    (program,) = (one for one in blocks(ROOT / page) if "DataLoader(" in one)
     until, _, _ = program.partition("    for batch in loader:")
     snapshot = snapshot_below(tmp_path, STARTER)
     names = {"root": str(tmp_path / "examples" / "starter")}
@@ -98,5 +103,48 @@ def test_the_loader_of_the_first_pages_serves_the_starter_each_sequence_once_bef
         assert sorted(epoch) == (list(range(sum(STARTER[name]))) if name in ("stories", "web") else [])
 
 
-def test_the_page_has_no_other_programs():
-    assert len(programs()) == 2
+ENDED = """
+import itertools
+from formats.loader import data_loader
+data_loader.DataLoader.__iter__ = lambda self: itertools.islice(iter(self.__next__, None), 3)
+"""
+"""A training run has an end, which the first pages leave out."""
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/train.md"])
+def test_the_loader_of_the_first_pages_runs(tmp_path, page):
+    snapshot = snapshot_below(tmp_path, STARTER)
+    (program,) = (one for one in blocks(ROOT / page) if "DataLoader(" in one)
+    program = ENDED + program.replace("sha256:…", snapshot.snapshot_id) + "print(state['step'], batch.tokens.shape)"
+    assert printed(program, tmp_path / "examples" / "starter") == ["3 (1, 512)"]
+
+
+def test_the_reader_of_the_first_page_runs(tmp_path):
+    shutil.copytree(tiny.built().version(tiny.V1), tmp_path / "corpus" / "starter" / "v1")
+    (program,) = (one for one in blocks(ROOT / "README.md") if "read_shards(" in one)
+    documents = read_shards(tiny.built().version(tiny.V1), split="train")
+    lines = printed(program, tmp_path)
+    assert [line.split()[0] for line in lines] == [document.id for document in documents]
+    assert {line.split()[1] for line in lines} <= set(tiny.LICENCES.values())
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_programs_of_the_page_serve_each_sequence_of_the_starter_once_before_any_twice(tmp_path, number):
+    if number:
+        pytest.importorskip("torch", reason="torch is not installed (extra `torch`)")
+    snapshot_below(tmp_path, STARTER)
+    printed(programs()[number], tmp_path)
+    state = run_record.read(tmp_path / "run.json").state
+    assert {one["run"] for one in state["mixtures"]} == {1}
+
+
+def test_every_program_of_the_pages_is_run_here():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "formats").rglob("*.md")]
+    found = {str(page.relative_to(ROOT)): len(blocks(page)) for page in pages}
+    a_fragment = {"formats/run_record.md": 1}
+    assert {page: number for page, number in found.items() if number} == {
+        "README.md": 2,
+        "docs/train.md": 1,
+        "formats/loader/loader.md": 2,
+        **a_fragment,
+    }
