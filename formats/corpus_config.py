@@ -29,7 +29,7 @@ from formats.json_fields import (
 )
 from formats.language_rules import LANGUAGE_LIMITS
 from formats.ledger import name_of
-from formats.model_rules import Limits, PerplexityRules, QualityRules
+from formats.model_rules import Limits, PerplexityRules, QualityRules, SafetyRules
 from formats.naming import VersionKey
 from formats.reasons import (
     CAP_FILTER,
@@ -296,6 +296,7 @@ class CorpusConfig(Rules):
     words: WordRules = WordRules()
     domain_cap: DomainCapRules = DomainCapRules()
     quality: Annotated[QualityRules | None, OrNull(table(QualityRules))] = None
+    safety: Annotated[SafetyRules | None, OrNull(table(SafetyRules))] = None
     ppl: Annotated[PerplexityRules | None, OrNull(table(PerplexityRules))] = None
     dedup: DedupRules = DedupRules()
     decontaminate: DecontaminationRules = DecontaminationRules()
@@ -330,11 +331,11 @@ class CorpusConfig(Rules):
     @property
     def classifiers(self) -> tuple[QualityRules, ...]:
         """The sections of classifiers that are there."""
-        return (self.quality,) if self.quality else ()
+        return tuple(one for one in (self.quality, self.safety) if one is not None)
 
     def model_limits(self, profile: str) -> Limits:
         """The limits of the rules of models for one profile; a rule without one does not apply."""
-        sections = [one for one in (self.ppl, self.quality) if one is not None and profile in one.profiles]
+        sections = [one for one in (self.ppl, *self.classifiers) if one is not None and profile in one.profiles]
         return {reason: limits for one in sections for reason, limits in one.limits().items()}
 
     def thresholds(self, profile: str) -> dict[str, int | None]:

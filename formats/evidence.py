@@ -73,6 +73,18 @@ DOCUMENTS = _schema(
 DOCUMENTS_BY_MODELS = DOCUMENTS.append(pa.field("ppl", pa.int32()))
 """DOCUMENTS of a version whose config has models: perplexity in thousandths, null where not measured."""
 
+DOCUMENTS_WITH_SAFETY = DOCUMENTS_BY_MODELS.append(pa.field("safety", pa.int32()))
+"""DOCUMENTS_BY_MODELS of a version whose config has a model of safety: its score in thousandths."""
+
+
+def documents_with(measured: Iterable[str]) -> pa.Schema:
+    """The columns of `documents` in a version of which these signals of models are told."""
+    names = set(measured)
+    if "safety" in names:
+        return DOCUMENTS_WITH_SAFETY
+    return DOCUMENTS_BY_MODELS if "ppl" in names else DOCUMENTS
+
+
 FILES = _schema(
     "files",
     ("source_id", pa.large_string()),
@@ -214,7 +226,7 @@ def schema_of(name: str, path: Path) -> pa.Schema:
         columns = pq.read_schema(path).names
     except (pa.ArrowException, OSError):
         columns = []
-    return DOCUMENTS_BY_MODELS if DOCUMENTS_BY_MODELS.names[-1] in columns else DOCUMENTS
+    return documents_with(columns)
 
 
 def write(folder: Path, name: str, batches: Iterable[pa.RecordBatch]) -> Shard:

@@ -1,11 +1,11 @@
-"""The sections `quality` and `ppl` of a corpus config: which models score documents, and whom their scores drop.
+"""The sections `quality`, `safety` and `ppl` of a corpus config: which models score documents, whom scores drop.
 
 Spec: corpus_config.md. Where a section is missing, nothing is scored.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from formats.json_fields import Choice, Number, OrNull, Problem, Rules, SetOf, Text, table
 from formats.reasons import MODEL_RULES, PROFILES
@@ -43,11 +43,19 @@ class QualityRules(Rules):
     model: QualityModelFile
     min: Annotated[float | None, OrNull(Number(0, 1))] = None
     profiles: Annotated[tuple[str, ...], _OF_PROFILES] = PROSE_PROFILES
+    reason: ClassVar[str] = "quality_too_low"
 
     def limits(self) -> Limits:
         if self.min is None:
             return {}
-        return {"quality_too_low": {EVERY_LANGUAGE: round(self.min * _SCALE["quality_too_low"])}}
+        return {self.reason: {EVERY_LANGUAGE: round(self.min * _SCALE[self.reason])}}
+
+
+@dataclass(frozen=True)
+class SafetyRules(QualityRules):
+    """Scores of a second classifier, 1 for what is safe to train on. Documents below `min` go; it orders no keepers."""
+
+    reason: ClassVar[str] = "safety_too_low"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Reason(StrEnum):
 PROFILES = ("prose", "code", "short")
 FILTERS = ("length", "lang", "charset", "gopher", "repetition")
 """Default order of the filters; a config may order them otherwise."""
-MODEL_FILTERS = ("ppl", "quality")
+MODEL_FILTERS = ("ppl", "quality", "safety")
 """Filters by the scores of models, after all others: only what these keep is scored."""
 MANIFEST_FILTERS = ("lang", "gopher", "repetition", "ppl")
 """Filters that every manifest names first, also where they dropped nothing or were not configured."""
@@ -96,9 +96,10 @@ MODEL_RULES: tuple[Rule, ...] = (
     Rule("perplexity_too_low", "ppl", "ppl", "min", _MEAN),
     Rule("perplexity_too_high", "ppl", "ppl", "max", _MEAN),
     Rule("quality_too_low", "quality", "quality", "min", _PERMILLE),
+    Rule("safety_too_low", "safety", "safety", "min", _PERMILLE),
 )
-"""Rules of MODEL_FILTERS, in the order in which they name a verdict. Their limits are in a config's sections `ppl` and
-`quality` (formats.model_rules): models have no defaults.
+"""Rules of MODEL_FILTERS, in the order in which they name a verdict. Their limits are in a config's sections of these
+names (formats.model_rules): models have no defaults. Appended to, never reordered, as their bits are.
 """
 
 RULE_BY_REASON = {rule.reason: rule for rule in (*RULES, *MODEL_RULES)}
@@ -117,6 +118,7 @@ FILTER_BY_REASON[Reason.NOT_SAMPLED.value] = SAMPLE_FILTER
 """The filter whose count in the manifest a dropped document adds to; a reason that is missing is no filter's."""
 RULE_BIT = {rule.reason: 1 << i for i, rule in enumerate(RULES)}
 """The bit of each rule in `rules_failed` and `rules_not_applied`; appended to, never reordered. Rules of models count
-down from the highest: where a version has no models, their bits are in neither.
+down from the highest: where a version has no models, their bits are in neither; nor is that of `safety` where it has no
+such model.
 """
 RULE_BIT |= {rule.reason: 1 << 62 - i for i, rule in enumerate(MODEL_RULES)}

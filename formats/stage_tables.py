@@ -60,6 +60,9 @@ SIGNALS = _table(
 SIGNALS_BY_MODELS = SIGNALS.append(pa.field("ppl", pa.int32()))
 """SIGNALS of a version whose config has models: quality, where it was measured, and perplexity in thousandths."""
 
+SIGNALS_WITH_SAFETY = SIGNALS_BY_MODELS.append(pa.field("safety", pa.int32()))
+"""SIGNALS_BY_MODELS of a version whose config has a model of safety: its score in thousandths."""
+
 VERDICTS = _table(
     ("k", pa.int64()),
     ("verdict", pa.large_string()),

@@ -30,6 +30,7 @@ from corpus_assets.plans.source_stages import (
     listed_words,
     measuring,
     signals,
+    signals_schema,
     verdicts,
 )
 from corpus_assets.plans.work import Output, identity
@@ -60,7 +61,7 @@ class Evidence:
 @once_a_build
 def outcomes(build: Build, pairs: list[Pair]) -> Output:
     """One evidence row a raw document of the version, cut like its documents."""
-    schema = evidence_files.DOCUMENTS_BY_MODELS if pairs[0].config.model_filters else evidence_files.DOCUMENTS
+    schema = evidence_files.documents_with(signals_schema(pairs[0].config).names)
     texts = dataset.concat([documents(build, pair).open() for pair in pairs])
     sides = {
         "doc_signals": dataset.concat([signals(build, pair).open() for pair in pairs]),

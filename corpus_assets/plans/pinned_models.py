@@ -15,19 +15,25 @@ from formats.model_rules import PerplexityModelFile, QualityModelFile
 
 @dataclass(frozen=True)
 class PinnedModels:
-    """The models by which documents of one profile are scored; `ppl` has one a language."""
+    """The models by which documents of one profile are scored; `ppl` has one a language. `has_safety`: the version has
+    a model of safety, also where it is not asked about this profile.
+    """
 
     quality: QualityModelFile | None
     ppl: tuple[PerplexityModelFile, ...]
+    has_safety: bool
+    safety: QualityModelFile | None
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"label": self.quality.label if self.quality else None}
+        of_safety = {"safety_label": self.safety.label} if self.safety else {}
+        return {"label": self.quality.label if self.quality else None} | of_safety
 
     @property
     def digests(self) -> dict[str, str]:
         """What a stage's identity holds: other bytes of a model are other scores."""
         of_quality = {"quality model": self.quality.sha256} if self.quality else {}
+        of_quality |= {"safety model": self.safety.sha256} if self.safety else {}
         return of_quality | {f"perplexity model {model.lang}": model.sha256 for model in self.ppl}
 
     @property
@@ -35,21 +41,28 @@ class PinnedModels:
         return score_perplexity.LIBRARIES if self.ppl else ()
 
     def as_arguments(self, layout: Layout) -> dict[str, Any]:
-        """What `measure_by_models` takes."""
-        quality = self.quality
-        return {
-            "quality": quality
-            and {"path": str(layout.root / quality.path), "sha256": quality.sha256, "label": quality.label},
+        """What `measure_by_models` takes; with a model of safety, `measure_with_safety`."""
+        found = {
+            "quality": _classifier(layout, self.quality),
             "ppl": {model.lang: {"path": str(layout.root / model.path), "sha256": model.sha256} for model in self.ppl},
         }
+        return found | ({"safety": _classifier(layout, self.safety)} if self.has_safety else {})
+
+
+def _classifier(layout: Layout, model: QualityModelFile | None) -> dict[str, Any] | None:
+    if model is None:
+        return None
+    return {"path": str(layout.root / model.path), "sha256": model.sha256, "label": model.label}
 
 
 def of_profile(config: CorpusConfig, profile: str) -> PinnedModels:
     """The version's models for sources of a profile."""
-    quality, ppl = config.quality, config.ppl
+    quality, ppl, safety = config.quality, config.ppl, config.safety
     return PinnedModels(
         quality.model if quality and profile in quality.profiles else None,
         ppl.models if ppl and profile in ppl.profiles else (),
+        safety is not None,
+        safety.model if safety and profile in safety.profiles else None,
     )
 
 
@@ -64,15 +77,16 @@ def hold_to_digests(layout: Layout, config: CorpusConfig) -> None:
         if (found := durable.sha256_of(path)) != sha256:
             todo = f"restore the file; for another one make a new version, or correct the sha256 in {written}"
             raise CorruptDataError(path, f"sha256 of {what}", sha256, found, todo)
-    if config.quality:
-        model = config.quality.model
+    for section in config.classifiers:
+        model = section.model
         score_quality.stored_scorer(str(layout.root / model.path), model.sha256, model.label)
     if config.ppl:
         score_perplexity.library()
 
 
 def _named(layout: Layout, config: CorpusConfig) -> Iterator[tuple[str, Path, str]]:
-    if config.quality:
-        yield "the quality model", layout.root / config.quality.model.path, config.quality.model.sha256
+    for what, section in (("quality", config.quality), ("safety", config.safety)):
+        if section:
+            yield f"the {what} model", layout.root / section.model.path, section.model.sha256
     for model in config.ppl.models if config.ppl else ():
         yield f"the perplexity model of {model.lang}", layout.root / model.path, model.sha256

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from corpus_assets.plans import pinned_models
 from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
@@ -29,12 +31,14 @@ from corpus_assets.stages import (
     sorted_rows,
     survivors,
 )
+from formats.corpus_config import CorpusConfig
 from formats.dataset import Dataset
 from formats.stage_tables import (
     DOCUMENTS,
     LISTED_WORDS,
     SIGNALS,
     SIGNALS_BY_MODELS,
+    SIGNALS_WITH_SAFETY,
     SIGNATURES,
     SITE_MATCHES,
     VERDICTS,
@@ -159,14 +163,21 @@ def measuring(build: Build, pair: Pair) -> Iterator[Output]:
         yield signals(build, pair)
 
 
+def signals_schema(config: CorpusConfig) -> pa.Schema:
+    """The columns of `signals`."""
+    if not config.model_filters:
+        return SIGNALS
+    return SIGNALS_WITH_SAFETY if config.safety else SIGNALS_BY_MODELS
+
+
 @once_a_build
 def signals(build: Build, pair: Pair) -> Output:
-    """All that is measured about each document: SIGNALS, or where the config has models, SIGNALS_BY_MODELS."""
+    """All that is measured about each document: SIGNALS, and more columns where the config has models."""
     if not pair.config.model_filters:
         return counted_signals(build, pair)
     texts, counted = documents(build, pair).open(), counted_signals(build, pair).open()
     gate = counted_verdicts(build, pair).open()
-    models = pinned_models.of_profile(pair.config, pair.row.profile)
+    models, schema = pinned_models.of_profile(pair.config, pair.row.profile), signals_schema(pair.config)
     ident = identity(
         "model_signals",
         measure_by_models.CODE_VERSION,
@@ -182,11 +193,12 @@ def signals(build: Build, pair: Pair) -> Output:
 
     def make(folder: Path) -> Dataset:
         pinned_models.hold_to_digests(build.layout, pair.config)
-        task = Task(f"{_STAGES}.measure_by_models:measure_by_models", models.as_arguments(build.layout))
+        fn = "measure_with_safety" if pair.config.safety else "measure_by_models"
+        task = Task(f"{_STAGES}.measure_by_models:{fn}", models.as_arguments(build.layout))
         sides = (counted, gate.select("k", "verdict"))
-        return build.engine.map_batches(texts.select("k", "text"), task, Dest(folder, SIGNALS_BY_MODELS), sides=sides)
+        return build.engine.map_batches(texts.select("k", "text"), task, Dest(folder, schema), sides=sides)
 
-    return Output(build.layout, ident, SIGNALS_BY_MODELS, make, str(pair))
+    return Output(build.layout, ident, schema, make, str(pair))
 
 
 @once_a_build
@@ -206,7 +218,8 @@ def verdicts(build: Build, pair: Pair) -> Output:
 
     def make(folder: Path) -> Dataset:
         task = Task(f"{_STAGES}.judge_by_models:judge_by_models", settings)
-        sides = (measured.select("k", "lang", "quality", "ppl"),)
+        by_models = [name for name in ("quality", "ppl", "safety") if name in measured.schema.names]
+        sides = (measured.select("k", "lang", *by_models),)
         return build.engine.map_batches(gate, task, Dest(folder, VERDICTS), sides=sides)
 
     return Output(build.layout, ident, VERDICTS, make, str(pair))

@@ -6,13 +6,14 @@ import pyarrow.compute as pc
 
 from corpus_assets.stages.place_rows import make_ids
 from corpus_assets.stages.side_rows import rows_of, take_or_null
-from formats.evidence import DOCUMENTS, DOCUMENTS_BY_MODELS
+from formats.evidence import documents_with
 from formats.reasons import Reason
 from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS
 
 CODE_VERSION = "1"
 _KEPT = pa.scalar(Reason.KEPT.value, pa.large_string())
 _MEASURED = ("n_words", "lang", "lang_score", *COUNTED_SIGNALS, "quality")
+_BY_MODELS = ("ppl", "safety")
 _SCRUBBED = ("eval_set", "eval_item", "span_start", "span_end", "split", *(f"pii_{kind}" for kind in PII_KINDS))
 
 
@@ -31,14 +32,15 @@ def document_evidence(
 ) -> pa.RecordBatch:
     """DOCUMENTS rows without text, and what each later stage says of them -> evidence rows.
 
-    `first_ks` are the k at which the source's raw parts begin. Where models measured, the rows have perplexity, too.
+    `first_ks` are the k at which the source's raw parts begin. Where models measured, the rows say what, too.
     """
     judged, entered, scrubs, goes, lies = (
         rows_of(batch, side) for side in (verdicts, survivors, scrubbed, withheld, placed)
     )
     measured = rows_of(batch, signals)
     columns = {name: batch.column(name) for name in ("doc_id", "url", "raw_part", "raw_line", "text_digest", "n_chars")}
-    schema, by_models = (DOCUMENTS_BY_MODELS, ("ppl",)) if "ppl" in signals.column_names else (DOCUMENTS, ())
+    schema = documents_with(signals.column_names)
+    by_models = [name for name in schema.names if name in _BY_MODELS]
     columns |= {name: take_or_null(signals, name, measured) for name in (*_MEASURED, *by_models)}
     columns |= {name: take_or_null(verdicts, name, judged) for name in ("rules_failed", "rules_not_applied")}
     columns |= {name: take_or_null(scrubbed, name, scrubs) for name in _SCRUBBED}

@@ -21,13 +21,14 @@ def judge_by_models(
 ) -> pa.RecordBatch:
     """VERDICTS rows by the cheap rules -> VERDICTS rows, in the same order.
 
-    signals: k, lang, quality and ppl of the same rows. limits: of a reason by language, EVERY_LANGUAGE for all, in the
-    unit of its signal; a rule without one does not apply, nor does it where its signal was not measured.
+    signals: k, lang, quality, ppl, and safety where the version has such a model, of the same rows.
+    limits: of a reason by language, EVERY_LANGUAGE for all, in the unit of its signal; a rule without one does not
+    apply, nor does it where its signal was not measured.
     """
     at = rows_of(batch, signals)
     failed, not_applied = (_whole(batch.column(name)) for name in ("rules_failed", "rules_not_applied"))
     verdict = batch.column("verdict")
-    for rule in MODEL_RULES:
+    for rule in (rule for rule in MODEL_RULES if rule.signal in signals.column_names):
         applies, fails = _evaluate(rule, limits.get(rule.reason, {}), signals, at)
         not_applied[~applies] |= RULE_BIT[rule.reason]
         failed[fails] |= RULE_BIT[rule.reason]

@@ -11,7 +11,7 @@ from corpus_assets.stages import score_perplexity, score_quality
 from corpus_assets.stages.score_perplexity import perplexities, stored_model
 from corpus_assets.stages.score_quality import stored_scorer
 from corpus_assets.stages.side_rows import kept_among, rows_of, take_or_null
-from formats.stage_tables import SIGNALS, SIGNALS_BY_MODELS
+from formats.stage_tables import SIGNALS, SIGNALS_BY_MODELS, SIGNALS_WITH_SAFETY
 
 CODE_VERSION = f"1.{score_quality.CODE_VERSION}.{score_perplexity.CODE_VERSION}"
 LIBRARIES = ("pyarrow", "numpy")
@@ -41,14 +41,39 @@ def measure_by_models(
     quality and ppl are null, not measured, where the verdict is not `kept`, and where there is no model: quality None,
     or no entry in ppl for the document's language.
     """
+    return _measured(batch, signals, verdicts, {"quality": quality}, ppl, SIGNALS_BY_MODELS)
+
+
+def measure_with_safety(
+    batch: pa.RecordBatch,
+    signals: pa.Table,
+    verdicts: pa.Table,
+    *,
+    quality: QualityFile | None,
+    ppl: Mapping[str, PerplexityFile],
+    safety: QualityFile | None,
+) -> pa.RecordBatch:
+    """As `measure_by_models`, and what a second classifier says: SIGNALS_WITH_SAFETY rows."""
+    return _measured(batch, signals, verdicts, {"quality": quality, "safety": safety}, ppl, SIGNALS_WITH_SAFETY)
+
+
+def _measured(
+    batch: pa.RecordBatch,
+    signals: pa.Table,
+    verdicts: pa.Table,
+    classifiers: Mapping[str, QualityFile | None],
+    ppl: Mapping[str, PerplexityFile],
+    schema: pa.Schema,
+) -> pa.RecordBatch:
     at = rows_of(batch, signals)
     columns = {name: take_or_null(signals, name, at) for name in SIGNALS.names}
     kept = kept_among(batch, verdicts)
-    found: dict[str, list[pa.Array]] = {"quality": [], "ppl": []}
-    rows: dict[str, list[np.ndarray]] = {"quality": [], "ppl": []}
-    if quality is not None and len(kept):
-        rows["quality"].append(kept)
-        found["quality"].append(pa.array(stored_scorer(**quality)(batch.column("text").take(pa.array(kept)))))
+    found: dict[str, list[pa.Array]] = {"ppl": [], **{name: [] for name in classifiers}}
+    rows: dict[str, list[np.ndarray]] = {name: [] for name in found}
+    for name, file in classifiers.items():
+        if file is not None and len(kept):
+            rows[name].append(kept)
+            found[name].append(pa.array(stored_scorer(**file)(batch.column("text").take(pa.array(kept)))))
     for lang, model in sorted(ppl.items()):
         is_of = pc.equal(columns["lang"].take(pa.array(kept)), pa.scalar(lang, pa.large_string()))
         mine = kept[is_of.to_numpy(zero_copy_only=False)]
@@ -57,7 +82,7 @@ def measure_by_models(
             found["ppl"].append(perplexities(batch.column("text").take(pa.array(mine)), stored_model(**model)))
     for name in found:
         columns[name] = _placed(rows[name], found[name], batch.num_rows)
-    return pa.RecordBatch.from_arrays([columns[name] for name in SIGNALS_BY_MODELS.names], schema=SIGNALS_BY_MODELS)
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def _placed(rows: list[np.ndarray], values: list[pa.Array], num_rows: int) -> pa.Array:

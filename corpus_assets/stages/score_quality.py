@@ -34,7 +34,7 @@ def stored_scorer(path: str, sha256: str, label: str | None) -> Scorer:
         return _of_fasttext(FastText.load(file, sha256), file, label)
     model = quality_model.read(file, sha256)
     if label is not None:
-        raise ConfigError(f"{file}: has no labels, quality.model.label is {label!r}; leave label out")
+        raise ConfigError(f"{file}: has no labels, model.label is {label!r}; leave label out")
     return lambda text: quality_scores(text, model.weights, model.bias, quality_model.SCALE)
 
 
@@ -47,9 +47,7 @@ def _of_fasttext(model: FastText, file: Path, label: str | None) -> Scorer:
     labels = model.labels
     if label is None or label not in labels:
         said = "missing" if label is None else repr(label)
-        raise ConfigError(
-            f"{file}: quality.model.label is {said}; its labels are {', '.join(labels)}: name the good one"
-        )
+        raise ConfigError(f"{file}: model.label is {said}; its labels are {', '.join(labels)}: name the good one")
     number = labels.index(label)
 
     def score(text: pa.Array) -> np.ndarray:

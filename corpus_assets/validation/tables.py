@@ -196,7 +196,9 @@ _BETWEEN_COLUMNS: dict[str, list[pap.Check]] = {
 
 _BY_MODELS = "documents_by_models"
 _VALUES[_BY_MODELS] = _VALUES["documents"] | {"quality": [pap.Check.in_range(0, _THOUSAND)], "ppl": [_count()]}
-_BETWEEN_COLUMNS[_BY_MODELS] = _BETWEEN_COLUMNS["documents"]
+_WITH_SAFETY = "documents_with_safety"
+_VALUES[_WITH_SAFETY] = _VALUES[_BY_MODELS] | {"safety": [pap.Check.in_range(0, _THOUSAND)]}
+_BETWEEN_COLUMNS[_BY_MODELS] = _BETWEEN_COLUMNS[_WITH_SAFETY] = _BETWEEN_COLUMNS["documents"]
 """Documents of a version whose config has models, told by their columns."""
 
 
@@ -220,7 +222,8 @@ def _model(name: str, schema: pa.Schema) -> pap.DataFrameSchema:
 
 
 MODELS = {name: _model(name, schema) for name, schema in ARROW_SCHEMAS.items()}
-MODELS[_BY_MODELS] = _model(_BY_MODELS, evidence.DOCUMENTS_BY_MODELS)
+_WITH_MODELS = {_BY_MODELS: evidence.DOCUMENTS_BY_MODELS, _WITH_SAFETY: evidence.DOCUMENTS_WITH_SAFETY}
+MODELS |= {name: _model(name, schema) for name, schema in _WITH_MODELS.items()}
 
 
 def validate(rows: pa.Table | pa.RecordBatch, name: str, where: object = None) -> None:
@@ -233,8 +236,9 @@ def validate(rows: pa.Table | pa.RecordBatch, name: str, where: object = None) -
     where = where or name
     table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
     expected, model = ARROW_SCHEMAS[name], name
-    if name == "documents" and table.schema.names == evidence.DOCUMENTS_BY_MODELS.names:
-        expected, model = evidence.DOCUMENTS_BY_MODELS, _BY_MODELS
+    for other, schema in _WITH_MODELS.items() if name == "documents" else ():
+        if table.schema.names == schema.names:
+            expected, model = schema, other
     if table.schema.names != expected.names:
         raise SchemaMismatchError(where, "columns", expected.names, table.schema.names, _TODO)
     for wanted, found in zip(expected, table.schema, strict=True):

@@ -22,6 +22,8 @@ WRONG = {
     "an unknown profile": ({"quality": {"model": FILE, "profiles": ["poem"]}}, "quality.profiles[0]: expected one of"),
     "no profile": ({"quality": {"model": FILE, "profiles": []}}, "quality.profiles: expected at least 1"),
     "a largest quality": ({"quality": {"model": FILE, "max": 0.5}}, "quality.max: unknown setting"),
+    "a safe score above 1": ({"safety": {"model": FILE, "min": 300}}, "safety.min: expected a number from 0 to 1"),
+    "no model of safety": ({"safety": {"min": 0.5}}, "safety.model: missing"),
     "no language model": ({"ppl": {"models": []}}, "ppl.models: expected at least 1"),
     "models by language": ({"ppl": {"models": {"en": FILE}}}, "ppl.models: expected a list"),
     "a language twice": ({"ppl": {"models": [ENGLISH, ENGLISH]}}, "en is in the list already"),
@@ -79,3 +81,19 @@ def test_the_order_of_models_is_no_part_of_the_hash_and_a_digest_is():
         for models in ([ENGLISH, german], [german, ENGLISH], [german, {**ENGLISH, "sha256": "cd" * 32}])
     ]
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_a_second_classifier_has_limits_and_a_rule_of_its_own():
+    config = from_document(document(quality={"model": FILE, "min": 0.3}, safety={"model": FILE, "min": 0.7}))
+    assert config.model_limits("prose") == {"quality_too_low": {"*": 300}, "safety_too_low": {"*": 700}}
+    assert config.model_filters == ("quality", "safety")
+    assert config.all_filters[-2:] == ("quality", "safety")
+
+
+def test_a_config_without_safety_is_named_as_it_was():
+    """The digests that configs with and without a quality model had before there was a second one."""
+    assert from_document(document()).config_sha256 == "b1b5001b97fa2b8651ab2685009abcdd7ed87a0e59d06c727e98eb1e9dcd5eae"
+    assert (
+        from_document(document(quality={"model": FILE, "min": 0.3})).config_sha256
+        == "a9433b577aa0ab222abac21ef8bd1f1c1cd6bf99825ef273503bcf9ea3f66d44"
+    )

@@ -17,13 +17,14 @@ rows = st.fixed_dictionaries(
         "lang": st.sampled_from(LANGUAGES),
         "quality": numbers | st.none(),
         "ppl": numbers | st.none(),
+        "safety": numbers | st.none(),
     }
 )
 limits_of_a_rule = st.dictionaries(st.sampled_from(LANGUAGES), numbers) | st.builds(dict, st.just([]), **{"*": numbers})
 limits = st.dictionaries(st.sampled_from([rule.reason for rule in MODEL_RULES]), limits_of_a_rule)
 
 
-def judged(found, limit_of):
+def judged(found, limit_of, *, has_safety=False):
     verdicts = [
         {
             "k": k,
@@ -42,15 +43,19 @@ def judged(found, limit_of):
             "ppl": pa.array([row["ppl"] for row in found], pa.int32()),
         }
     )
+    if has_safety:
+        signals = signals.append_column("safety", pa.array([row["safety"] for row in found], pa.int32()))
     out = judge_by_models(pa.RecordBatch.from_pylist(verdicts, VERDICTS), signals, limits=limit_of)
     out.validate(full=True)
     assert out.schema == VERDICTS
     return verdicts, out.to_pylist()
 
 
-def twin(row, before, limit_of):
+def twin(row, before, limit_of, has_safety):
     failed, not_applied, verdict = before["rules_failed"], before["rules_not_applied"], before["verdict"]
     for rule in MODEL_RULES:
+        if rule.signal == "safety" and not has_safety:
+            continue
         mine, value = limit_of.get(rule.reason, {}), row[rule.signal]
         limit = mine.get(row["lang"], mine.get("*"))
         if value is None or limit is None:
@@ -62,10 +67,16 @@ def twin(row, before, limit_of):
 
 
 @settings(deadline=None)
-@given(st.lists(rows, max_size=8), limits)
-def test_verdicts_equal_the_twin(found, limit_of):
-    before, after = judged(found, limit_of)
-    assert after == [twin(row, one, limit_of) for row, one in zip(found, before, strict=True)]
+@given(st.lists(rows, max_size=8), limits, st.booleans())
+def test_verdicts_equal_the_twin(found, limit_of, has_safety):
+    before, after = judged(found, limit_of, has_safety=has_safety)
+    assert after == [twin(row, one, limit_of, has_safety) for row, one in zip(found, before, strict=True)]
+
+
+def test_without_a_model_of_safety_its_bit_is_in_neither_column():
+    found = [{"verdict": "kept", "lang": "en", "quality": 3, "ppl": None}]
+    (after,) = judged(found, {"quality_too_low": {"*": 4}})[1]
+    assert (after["rules_failed"] | after["rules_not_applied"]) & RULE_BIT["safety_too_low"] == 0
 
 
 def test_the_limit_itself_passes():
@@ -87,4 +98,5 @@ def test_the_bits_of_models_are_none_of_the_others_and_fit_a_signed_number():
         "perplexity_too_low": 1 << 62,
         "perplexity_too_high": 1 << 61,
         "quality_too_low": 1 << 60,
+        "safety_too_low": 1 << 59,
     }
