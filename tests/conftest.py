@@ -4,14 +4,20 @@ import os
 import signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from resources.download.settings import PRIVATE_HOSTS_VARIABLE
 
-# A deadline is a timed assert: the first example compiles kernels, and machines are busy.
+# A deadline is a timed assert, and so is a check of how fast examples are drawn: the first one compiles kernels, and
+# machines are busy.
 # With CORPUS_SAME_EXAMPLES, as in CI, a property draws the examples of its own source, so that one commit has one
 # answer; without, every run looks further.
-settings.register_profile("corpus", deadline=None, derandomize="CORPUS_SAME_EXAMPLES" in os.environ)
+settings.register_profile(
+    "corpus",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CORPUS_SAME_EXAMPLES" in os.environ,
+)
 settings.load_profile("corpus")
 
 # The servers of the tests are on this machine, from which nothing is fetched unless it is named. At once and not in a

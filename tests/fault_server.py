@@ -199,12 +199,13 @@ class _Handler(BaseHTTPRequestHandler):
         for at in range(0, end, self.server.faults.piece_bytes):
             piece = body[at : min(end, at + self.server.faults.piece_bytes)]
             framed = b"%x\r\n%b\r\n" % (len(piece), piece) if answer.length == "chunked" else piece
+            request.sent += len(piece)  # before the client can have it, so that who has it all finds it counted
             try:
                 self.connection.sendall(framed)
             except OSError:
+                request.sent -= len(piece)
                 self.close_connection = True
                 return
-            request.sent += len(piece)
             self.server.faults.on_sent(request)
         if answer.silent_until is not None:
             answer.silent_until.wait()

@@ -4,7 +4,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests import ports
 
 USER = "postgres"
 """Debian's package makes it; the server refuses to run as root."""
@@ -44,7 +45,7 @@ def running() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="pg-", dir="/tmp") as folder:
         if user:
             os.chown(folder, user["user"], user["group"])
-        data, port = Path(folder) / "data", _free_port()
+        data, port = Path(folder) / "data", ports.free()
         at = {"cwd": folder, "env": {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}, **user}
         words = [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL, **at)
@@ -55,9 +56,7 @@ def running() -> Iterator[str]:
         )
         try:
             ready = [programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
-            for _ in range(600):
-                if subprocess.run(ready, check=False).returncode == 0:
-                    break
+            while subprocess.run(ready, check=False).returncode != 0:
                 if server.poll() is not None:
                     raise RuntimeError(f"PostgreSQL ended with {server.returncode}")
                 time.sleep(0.1)
@@ -65,9 +64,3 @@ def running() -> Iterator[str]:
         finally:
             server.send_signal(signal.SIGINT)  # fast: SIGTERM would wait for clients that hold a connection
             server.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])

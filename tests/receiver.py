@@ -40,6 +40,12 @@ class Receiver:
                 raise TimeoutError(f"no such alert within {deadline_seconds} s; came: {self.taken}")
             return found()[0]
 
+    def wait_until_asked(self, times: int, deadline_seconds: float) -> None:
+        """Until so many requests came: who gives up on one may do so before it is read here. Raises TimeoutError."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: len(self.requests) >= times, deadline_seconds):
+                raise TimeoutError(f"{len(self.requests)} of {times} requests within {deadline_seconds} s")
+
     def __enter__(self) -> "Receiver":
         self._thread.start()
         return self

@@ -24,7 +24,7 @@ from resources.remote.s3 import S3Settings, S3Store
 
 KEY_ID, SECRET = "AKIAMADEUP0000000000", "hunter2/hunter2/hunter2"
 BUCKET = "tales"
-QUICK = S3Settings(max_tries=4, backoff_seconds=0.001, timeout_seconds=20, parallel_files=3)
+QUICK = S3Settings(max_tries=4, backoff_seconds=0.001, timeout_seconds=120, parallel_files=3)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         if s3.ignores_conditions:
             headers.pop("If-None-Match", None)
         with self.server.one_at_a_time:
-            connection = http.client.HTTPConnection(*s3.upstream, timeout=20)
+            connection = http.client.HTTPConnection(*s3.upstream, timeout=120)
             try:
                 connection.request(self.command, self.path, body, headers)
                 answer = connection.getresponse()

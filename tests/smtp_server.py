@@ -133,7 +133,8 @@ class _Session(socketserver.BaseRequestHandler):
                     offers = ["STARTTLS"] if smtp.tls == "starttls" and not self.encrypted else []
                     offers += ["AUTH PLAIN LOGIN"] if self.encrypted else []
                     words = ["127.0.0.1", *offers, "8BITMIME"]
-                    self.say("EHLO", "\r\n".join(f"250-{word}" for word in words[:-1]) + f"\r\n250 {words[-1]}")
+                    lines = [*(f"250-{word}" for word in words[:-1]), f"250 {words[-1]}"]
+                    alive = self.say("EHLO", "\r\n".join(lines))
                 case "STARTTLS":
                     if alive := self.say("STARTTLS", "220 go on"):
                         self.request = smtp.context.wrap_socket(self.request, server_side=True)
@@ -152,9 +153,10 @@ class _Session(socketserver.BaseRequestHandler):
                         data = b""
                         while (line := self.file.readline()) not in (b".\r\n", b""):
                             data += line.removeprefix(b".")
-                        alive = self.say("DATA.", "250 taken")
-                        if self.last.startswith("250"):
+                        answer = self.told("DATA.", "250 taken")
+                        if answer.startswith("250"):  # before the client hears of it
                             smtp.taken.append(Taken(sender, tuple(recipients), data, self.encrypted, self.login))
+                        alive = self.answer(answer)
                 case "QUIT":
                     self.say("QUIT", "221 bye")
                     alive = False
@@ -166,12 +168,17 @@ class _Session(socketserver.BaseRequestHandler):
 
     def say(self, command: str, usual: str) -> bool:
         """Answer as told, else as usual; False when the session ends."""
-        smtp = self.server.smtp
-        told = smtp.answers.get(command)
-        self.last = told.pop(0) if told else usual
-        if self.last == HANG:
-            smtp.ends.wait()
-        if self.last in (HANG, DROP):
+        self.last = self.told(command, usual)
+        return self.answer(self.last)
+
+    def told(self, command: str, usual: str) -> str:
+        told = self.server.smtp.answers.get(command)
+        return told.pop(0) if told else usual
+
+    def answer(self, words: str) -> bool:
+        if words == HANG:
+            self.server.smtp.ends.wait()
+        if words in (HANG, DROP):
             return False
-        self.request.sendall(f"{self.last}\r\n".encode())
-        return not self.last.startswith("421")
+        self.request.sendall(f"{words}\r\n".encode())
+        return not words.startswith("421")

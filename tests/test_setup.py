@@ -36,7 +36,7 @@ def calls(checkout: Path, *words: str) -> list[str]:
     noted = checkout / "calls"
     noted.write_text("")
     path = f"{checkout / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run([checkout / words[0], *words[1:]], env={**os.environ, "PATH": path}, check=True, timeout=60)
+    subprocess.run([checkout / words[0], *words[1:]], env={**os.environ, "PATH": path}, check=True, timeout=600)
     return [line.strip() for line in noted.read_text("utf-8").splitlines()]
 
 

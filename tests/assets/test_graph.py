@@ -151,7 +151,7 @@ def test_every_process_finds_the_same_steps_of_every_asset(tmp_path: Path) -> No
             "PYTHONPATH": str(PROJECT),
         }
         command = [sys.executable, "-W", "ignore", "-c", STEPS]
-        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=1200)
         found.append(json.loads(ran.stdout.splitlines()[-1]))
     assert found[0] == found[1] == found[2]
     steps, made_by = found[0]

@@ -19,6 +19,7 @@ from typing import Any
 from formats import durable, evidence
 from formats.layout import Layout
 from formats.naming import VersionKey
+from tests import ports
 
 PROJECT = Path(__file__).resolve().parents[2]
 START_SECONDS = 600
@@ -44,7 +45,7 @@ def _command(root: Path, words: Sequence[str]) -> list[str]:
 
 def corpus(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`corpus --root ROOT WORDS`, run to its end."""
-    return subprocess.run(_command(root, words), env=_environment(), capture_output=True, text=True, timeout=300)
+    return subprocess.run(_command(root, words), env=_environment(), capture_output=True, text=True, timeout=1200)
 
 
 def published(layout: Layout, key: VersionKey) -> dict[str, str]:
@@ -53,12 +54,6 @@ def published(layout: Layout, key: VersionKey) -> dict[str, str]:
     paths = [layout.lock(key), *(path for folder in folders for path in folder.rglob("*") if path.is_file())]
     named = {path.relative_to(layout.corpus).as_posix(): path for path in paths if path.name != evidence.SIDECAR}
     return {name: durable.sha256_of(path) for name, path in sorted(named.items())}
-
-
-def free_port() -> int:
-    """A port nobody listens on at this moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 @dataclass
@@ -95,7 +90,7 @@ class Ui:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/graphql", data, {"content-type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=600) as answer:
             found = json.load(answer)
         assert "errors" not in found, found["errors"]
         return found["data"]
@@ -185,7 +180,7 @@ _STATUS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } ... 
 @contextmanager
 def running(root: Path, **environment: str) -> Iterator[Ui]:
     """`corpus up` on `root`, from when its pages are served and its sensors have taken up their posts."""
-    ui = Ui(free_port())
+    ui = Ui(ports.free())
     process = subprocess.Popen(
         _command(root, ["up", "--port", str(ui.port)]),
         env=_environment(PYTHONUNBUFFERED="1", **environment),

@@ -6,7 +6,6 @@ processes go on from them on 4, 2 or 3 ranks, or on 2 and 12 steps later on 3. T
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections import Counter
@@ -18,6 +17,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from tests import ports
 from tests.bench import world_change_program as program
 from tests.bench.measure import Quality
 
@@ -113,9 +113,7 @@ def in_processes(command: list[str]) -> Ask:
     """
 
     def ask(told: list[Told]) -> list[dict[str, Any]]:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = ports.free()
         processes = [
             subprocess.Popen(
                 command, env=_environment(one, port), stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -239,7 +239,7 @@ def test_ctrl_c_stops_the_whole_build_in_words(tmp_path, module, function, name)
     layout = tiny.unbuilt(tmp_path)
     program = STOPPED.format(module=module, function=function, signal=name)
     words = [sys.executable, "-c", program, str(tmp_path)]
-    stopped = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    stopped = subprocess.run(words, capture_output=True, text=True, timeout=1200, check=False)
     assert (stopped.returncode, stopped.stderr) == (130, "corpus: stopped; a rerun goes on from what is finished\n")
     assert "FAILED" not in stopped.stdout
     assert "tales" not in stopped.stdout
@@ -250,7 +250,7 @@ def test_ctrl_c_stops_the_whole_build_in_words(tmp_path, module, function, name)
 def test_a_build_says_where_the_shards_and_the_datasheet_are(tmp_path):
     layout = tiny.unbuilt(tmp_path)
     words = [sys.executable, "-m", "corpus_assets.cli", "--root", str(tmp_path), "build", "tiny.v1"]
-    built = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
+    built = subprocess.run(words, capture_output=True, text=True, timeout=1200, check=True)
     *_, shards, datasheet = built.stdout.splitlines()
     assert shards.endswith(f": {layout.version(tiny.V1)}")
     path = datasheet.removeprefix("what is in it, for people: ")

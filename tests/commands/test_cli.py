@@ -17,7 +17,7 @@ from tests.assets import tiny
 
 def corpus(root: Path, *arguments: str, **options: object) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "corpus_assets.cli", "--root", str(root), *arguments]
-    return subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **options)
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=600, check=False, **options)
 
 
 @pytest.mark.parametrize(

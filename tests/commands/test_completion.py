@@ -48,7 +48,7 @@ def in_bash(script: Path, folder: Path, *words: str, environment: dict[str, str]
     """
     ran = subprocess.run(
         ["bash", "--norc", "--noprofile", "-c", text, "bash", "corpus", *words],
-        cwd=folder, capture_output=True, text=True, check=True, timeout=60,
+        cwd=folder, capture_output=True, text=True, check=True, timeout=600,
         env={"PATH": os.environ["PATH"], **(environment or {})},
     )  # fmt: skip
     assert ran.stderr == ""

@@ -105,7 +105,7 @@ def test_what_site_lists_dropped_stays_dropped(tmp_path):
     assert {reason: shop.dropped(after=True)[reason] for reason in at_sites} == at_sites
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(limit=st.integers(0, 60))
 def test_documents_are_conserved_and_a_higher_minimum_never_keeps_more(limit):
     layout = tiny.built()

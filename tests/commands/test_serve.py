@@ -6,8 +6,7 @@ import json
 import shutil
 import socket
 import threading
-import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 import uvicorn
@@ -359,19 +358,24 @@ def test_the_loopback_by_any_of_its_names_does(served, host):
 @contextmanager
 def running(layout):
     """(host, port) of a real server in a thread."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(make_app(layout, TOKEN), port=port, log_level="critical"))
-    thread = threading.Thread(target=server.run)
+    listener = socket.create_server(("127.0.0.1", 0))  # who connects waits in its queue until the server is there
+    server = uvicorn.Server(uvicorn.Config(make_app(layout, TOKEN), log_level="critical"))
+    thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
-    while not server.started:
-        time.sleep(0.01)
     try:
-        yield "127.0.0.1", port
+        yield listener.getsockname()
     finally:
         server.should_exit = True
         thread.join()
+        listener.close()
+
+
+def begin_of_answer(address, data):
+    """The first bytes that come back; none where the server cuts the connection, before or after it has read all."""
+    with socket.create_connection(address, timeout=600) as raw, suppress(ConnectionError):
+        raw.sendall(data)
+        return raw.recv(64)
+    return b""
 
 
 def test_a_real_server_answers_over_a_socket_and_survives_what_is_no_http(served):
@@ -379,10 +383,8 @@ def test_a_real_server_answers_over_a_socket_and_survives_what_is_no_http(served
     with running(layout) as address:
         for data in (b"\x00" * 100, b"GET / HTTP/9.9\r\n\r\n", b"GET " + b"/" * 200_000 + b" HTTP/1.1\r\n\r\n",
                      b"POST /snapshots HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: -5\r\n\r\n"):  # fmt: skip
-            with socket.create_connection(address, timeout=10) as raw:
-                raw.sendall(data)
-                assert not raw.recv(64).startswith(b"HTTP/1.1 200")
-        connection = http.client.HTTPConnection(*address, timeout=10)
+            assert not begin_of_answer(address, data).startswith(b"HTTP/1.1 200")
+        connection = http.client.HTTPConnection(*address, timeout=600)
         connection.request("GET", f"/snapshots/{snapshot.snapshot_id}/manifest")
         answer = connection.getresponse()
         assert (answer.status, answer.getheader("server")) in ((200, None), (200, "uvicorn"))
@@ -394,7 +396,7 @@ def test_a_body_that_does_not_come_is_given_up(served, monkeypatch):
     monkeypatch.setattr(serve_requests, "BODY_SECONDS", 0.2)
     head = f"POST /snapshots HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {TOKEN}\r\n"
     head += "content-type: application/json\r\ncontent-length: 10\r\n\r\n{"
-    with running(served[0]) as address, socket.create_connection(address, timeout=10) as raw:
+    with running(served[0]) as address, socket.create_connection(address, timeout=600) as raw:
         raw.sendall(head.encode())
         assert raw.recv(64).startswith(b"HTTP/1.1 408")
 

@@ -10,6 +10,7 @@ import pytest
 from corpus_assets import cli
 from corpus_assets.commands import up
 from formats.layout import Layout
+from tests import ports
 from tests.assets import tiny
 from tests.plans.tampering import as_they_lie
 
@@ -60,10 +61,10 @@ def test_a_host_that_is_not_this_machine_is_refused(
 
 
 def test_a_port_that_was_in_use_a_moment_ago_is_free() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        with socket.create_connection(("127.0.0.1", port)):
-            listener.accept()[0].close()
+    port = ports.free()
+    address = "127.0.0.1", port
+    with socket.create_server(address) as listener, socket.create_connection(address):
+        listener.accept()[0].close()
     up.check_port("127.0.0.1", port)
 
 

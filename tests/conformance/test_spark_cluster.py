@@ -5,7 +5,6 @@ A process can have one Spark context, so these run in processes of their own.
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ import pytest
 from resources.engines import spark_session
 from resources.engines.contract import Task
 from resources.engines.local import LocalEngine
+from tests import ports
 from tests.conformance.conftest import LIGHT_JVM, REPOSITORY
 from tests.conformance.spark_cluster import digests
 from tests.conformance.workload import HERE
@@ -62,9 +62,7 @@ def test_the_suite_holds_on_a_cluster(tmp_path):
 @pytest.fixture
 def connect_address(tmp_path):
     """A Connect server on this machine, for as long as the test runs."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = ports.free()
     conf = LIGHT_JVM | {
         "spark.connect.grpc.binding.port": str(port),
         "spark.local.dir": str(tmp_path),

@@ -113,7 +113,9 @@ def test_mosaics_own_readers_read_it(tmp_path):
             folders[str(root / "out" / one.path)] = str(answer)
             expected[answer] = sequences_of(snapshot, one.split, one.bucket)
     program = [sys.executable, "-W", "ignore", Path(__file__).with_name("streaming_reader_program.py")]
-    ended = subprocess.run(program, input=json.dumps(folders), capture_output=True, text=True, timeout=300, check=False)
+    ended = subprocess.run(
+        program, input=json.dumps(folders), capture_output=True, text=True, timeout=1200, check=False
+    )
     if ended.returncode == streaming_reader_program.NOT_INSTALLED:
         pytest.skip("mosaicml-streaming is not installed (.ci/run does)")
     assert ended.returncode == 0, ended.stderr

@@ -184,7 +184,7 @@ def test_what_a_killed_maker_left_is_removed_when_its_stage_is_made_next(tmp_pat
     writing = context.Event()
     process = context.Process(target=_make_for_ever, args=(tmp_path, writing))
     process.start()
-    assert writing.wait(60)
+    assert writing.wait(600)
     stage = tmp_path / "corpus/work/doc_signals"
     left = set(stage.iterdir())
     assert any((folder / "steps").is_dir() for folder in left)
@@ -195,7 +195,7 @@ def test_what_a_killed_maker_left_is_removed_when_its_stage_is_made_next(tmp_pat
     assert set(stage.iterdir()) == {*left, one.folder}  # nothing of a maker that lives
 
     process.kill()
-    process.join(60)
+    process.join(600)
     other = output(tmp_path, settings={"a": 4})
     other.make()
     assert set(stage.iterdir()) == {one.folder, other.folder}
@@ -214,9 +214,9 @@ def _make_together(root: Path, meet: Any, digests: Any) -> None:
     """Make the output; both makers are in the middle of it at the same moment."""
 
     def maker(folder: Path) -> Dataset:
-        meet.wait(60)
+        meet.wait(600)
         made = write(folder)
-        meet.wait(60)
+        meet.wait(600)
         return made
 
     digests.put(output(root, maker).make().digest)
@@ -228,9 +228,9 @@ def test_two_processes_that_make_one_output_at_once_give_one_whole_result(tmp_pa
     processes = [context.Process(target=_make_together, args=(tmp_path, meet, digests)) for _ in range(2)]
     for process in processes:
         process.start()
-    found = {digests.get(timeout=60) for _ in processes}
+    found = {digests.get(timeout=600) for _ in processes}
     for process in processes:
-        process.join(60)
+        process.join(600)
         assert process.exitcode == 0
     made = output(tmp_path)
     assert found == {made.open().digest}

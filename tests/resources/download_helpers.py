@@ -54,7 +54,7 @@ class Remembered:
 def fetcher(cache: Path, memory: Remembered | None = None, **settings: object) -> Fetcher:
     """A fetcher with small intervals, which does not wait between tries."""
     memory = memory or Remembered()
-    values = {"interval_bytes": INTERVAL, "read_timeout_seconds": 20.0, **settings}
+    values = {"interval_bytes": INTERVAL, "read_timeout_seconds": 120.0, **settings}
     return Fetcher(cache, FetchSettings(**values), memory, memory.wait)  # type: ignore[arg-type]
 
 

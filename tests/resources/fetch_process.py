@@ -109,7 +109,7 @@ def kill_points(job: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    job = {"timeout": 20.0, "resume_only": False, **json.loads(sys.argv[1])}
+    job = {"timeout": 120.0, "resume_only": False, **json.loads(sys.argv[1])}
     if job.get("kill_points"):
         kill_points(job)
         return 0

@@ -76,7 +76,7 @@ def test_two_urls_with_the_same_bytes_are_downloaded_once(tmp_path):
 
 def test_files_really_come_at_the_same_time(tmp_path):
     """Each answer waits until the other one has begun: one file after the other would never end."""
-    both_began = threading.Barrier(2, timeout=20)
+    both_began = threading.Barrier(2, timeout=60)
     with FaultServer() as server:
         server.on_sent = lambda request: both_began.wait() if request.sent == server.piece_bytes else None
         files = [wanted(server.put(f"/{s}", some_bytes(40 * KIB, s)), some_bytes(40 * KIB, s)) for s in "ab"]
@@ -96,7 +96,7 @@ def test_dropped_connections_go_on_where_they_broke_off(tmp_path, length, reset)
         assert after.if_range == ('"v1"' if after.start else None)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     size=st.integers(1, 5 * INTERVAL),
     drops=st.lists(st.integers(0, 2 * INTERVAL), max_size=6),
@@ -114,7 +114,7 @@ def test_drops_at_any_byte_cost_nothing_while_the_process_lives(tmp_path_factory
     assert names_in(cache) == {path.name}
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     drops=st.lists(st.integers(0, 2 * INTERVAL), min_size=1, max_size=5), interval=st.sampled_from([30_000, INTERVAL])
 )
@@ -406,7 +406,7 @@ def test_a_silent_server_is_left_after_the_read_timeout(tmp_path):
     over = threading.Event()
     with serving(CONTENT, [Answer(drop_after=80_000, silent_until=over)]) as (server, url):
         try:
-            [path] = fetcher(tmp_path, read_timeout_seconds=0.2).fetch_all([wanted(url, CONTENT)])
+            [path] = fetcher(tmp_path, read_timeout_seconds=2.0).fetch_all([wanted(url, CONTENT)])
         finally:
             over.set()
     assert path.read_bytes() == CONTENT

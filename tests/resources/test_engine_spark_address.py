@@ -9,6 +9,7 @@ from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from resources.engine import EngineResource
 from resources.engines import spark_address
+from tests import ports
 
 GOOD = (
     "local", "local[2]", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "spark://node-1.example:7077",
@@ -53,9 +54,11 @@ def test_the_resource_refuses_them_by_the_names_of_its_settings(tmp_path):
 @pytest.mark.parametrize("scheme", ["spark", "sc"])
 def test_a_port_where_nobody_listens_may_be_tried_again_and_a_name_nobody_knows_may_not(scheme, monkeypatch):
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        port = server.getsockname()[1]
-        spark_address.reach(f"{scheme}://127.0.0.1:{port}")
-    with pytest.raises(TransientError, match=rf"127.0.0.1:{port}: nobody answers \(Connection refused\); start it"):
+        spark_address.reach(f"{scheme}://127.0.0.1:{server.getsockname()[1]}")
+    with (
+        ports.closed() as port,
+        pytest.raises(TransientError, match=rf"127.0.0.1:{port}: nobody answers \(Connection refused\); start it"),
+    ):
         spark_address.reach(f"{scheme}://127.0.0.1:{port}")
 
     def unknown(*_: object) -> None:

@@ -1,7 +1,6 @@
 """The webhook reaches a receiver that answers late, and says without the url why one did not take it."""
 
 import os
-import socket
 from email.utils import format_datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from resources import http_post
 from resources.outbox import BusyError, RefusedError
 from resources.slack import Slack
 from resources.webhook import VARIABLE, Webhook
+from tests import ports
 from tests.receiver import DROP, HANG, Answer, Receiver
 
 ALERT = {"run_id": "7", "failed_checks": [{"check": "licence_allowed", "description": "Überall verboten"}]}
@@ -20,11 +20,6 @@ ALERT = {"run_id": "7", "failed_checks": [{"check": "licence_allowed", "descript
 
 def webhook(url: str, **changes: Any) -> Webhook:
     return Webhook(url=url, **{"tries": 4, "backoff_seconds": 0, **changes})
-
-
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def test_an_alert_is_posted_as_json() -> None:
@@ -36,8 +31,9 @@ def test_an_alert_is_posted_as_json() -> None:
 
 @pytest.mark.parametrize("answers", [(503, 503), (500,), (429, DROP, 502), (DROP,), (302, 301), (404,), (HANG,)])
 def test_it_is_posted_again_until_it_is_taken(answers: tuple[int, ...]) -> None:
+    patience = 2.0 if HANG in answers else 60.0  # two seconds: a good answer must come within them, too
     with Receiver(*answers) as receiver:
-        webhook(receiver.url, timeout_seconds=0.3).send("7", ALERT)
+        webhook(receiver.url, timeout_seconds=patience).send("7", ALERT)
     assert receiver.taken == [ALERT]
     assert len(receiver.requests) == len(answers) + 1
 
@@ -47,8 +43,10 @@ def test_it_is_posted_again_until_it_is_taken(answers: tuple[int, ...]) -> None:
     [(503, "HTTP 503"), (DROP, "RemoteDisconnected|reset"), (302, "HTTP 302"), (HANG, "no answer in time")],
 )
 def test_when_every_try_failed_a_transient_error_says_so_without_the_url(answer: Answer, words: str) -> None:
-    with Receiver(*[answer] * 3) as receiver, pytest.raises(TransientError, match=words) as raised:
-        webhook(receiver.url, tries=3, timeout_seconds=0.3).send("7", ALERT)
+    with Receiver(*[answer] * 3) as receiver:
+        with pytest.raises(TransientError, match=words) as raised:
+            webhook(receiver.url, tries=3, timeout_seconds=0.3 if answer == HANG else 60.0).send("7", ALERT)
+        receiver.wait_until_asked(3, 60)
     assert len(receiver.requests) == 3
     assert receiver.taken == []
     assert "CORPUS_WEBHOOK: 3 tries to post an alert failed, the last with: " in str(raised.value)
@@ -90,8 +88,8 @@ def test_retry_after_may_be_a_date_and_nonsense_counts_as_none() -> None:
 
 
 def test_nobody_listening_is_a_transient_error() -> None:
-    with pytest.raises(TransientError, match="refused"):
-        webhook(f"http://127.0.0.1:{closed_port()}/").send("7", ALERT)
+    with ports.closed() as port, pytest.raises(TransientError, match="refused"):
+        webhook(f"http://127.0.0.1:{port}/").send("7", ALERT)
 
 
 @pytest.mark.parametrize("channel", [Webhook, Slack])

@@ -247,7 +247,7 @@ def test_a_program_that_closes_no_loader_ends_well(training):
         "one = loader(root, manifest.read(root, sys.argv[2])); next(one); print(one.step)"
     )
     run = [sys.executable, "-c", program, str(root), snapshot.snapshot_id]
-    ended = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(run, capture_output=True, text=True, timeout=600, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1\n", "")
 
 

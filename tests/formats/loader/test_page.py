@@ -56,7 +56,7 @@ def printed(program, folder):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "ignore", "-c", program]
     ended = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1200, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout.splitlines()
