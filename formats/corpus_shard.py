@@ -158,7 +158,7 @@ def write_shards(
         manifest = corpus_manifest.build(shards, pii=_pii_counts(rows), **settings)
         corpus_manifest.write(temporary, manifest)
         durable.swap_folder(temporary, out)
-    except BaseException:
+    except BaseException:  # whatever ended it, what was there before is there again
         durable.restore_folder(out)
         raise
     return manifest

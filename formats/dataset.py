@@ -139,7 +139,7 @@ def write_groups(shard_id: int, path: Path, groups: Iterable[pa.Table], schema: 
                     rows += group.num_rows
             file.sync()
         temporary.rename(path)
-    except BaseException as error:
+    except BaseException as error:  # whatever ended it, an interrupt too: nothing half written stays
         with suppress(OSError):  # on a file system that refuses this, too, the first error is the one to see
             temporary.unlink()
         if isinstance(error, OSError) and error.errno and error.filename is None:  # Arrow's own names no file

@@ -62,7 +62,7 @@ def write_file(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException as error:
+    except BaseException as error:  # whatever ended it, an interrupt too: nothing half written stays
         with suppress(OSError):  # on a file system that refuses this, too, the first error is the one to see
             temporary.unlink()
         if isinstance(error, OSError):

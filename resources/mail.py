@@ -174,7 +174,7 @@ class Mailbox:
                 server.starttls(context=ssl.create_default_context())
             if self.login:
                 server.login(*self.login)
-        except BaseException:
+        except BaseException:  # whatever ends it, the connection ends with it
             server.close()
             raise
         return server

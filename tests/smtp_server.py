@@ -140,7 +140,7 @@ class _Session(socketserver.BaseRequestHandler):
                         self.request = smtp.context.wrap_socket(self.request, server_side=True)
                         self.file, self.encrypted = self.request.makefile("rb"), True
                 case "AUTH":
-                    self.login = tuple(b64decode(rest.split()[1]).decode().split("\0")[1:])  # type: ignore[assignment]
+                    self.login = tuple(b64decode(rest.split()[1]).decode().split("\0")[1:])
                     alive = self.say("AUTH", "235 welcome")
                 case "MAIL":
                     sender, recipients = rest.partition("<")[2].partition(">")[0], []

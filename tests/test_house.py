@@ -118,6 +118,25 @@ def test_no_file_is_a_drawer(name):
     assert len(MODULES[name].read_text("utf-8").splitlines()) < 500
 
 
+def test_only_compiled_functions_of_kernels_go_without_annotations():
+    """numba gives those their types; mypy lets any function of the room go without."""
+    for name in (name for name in MODULES if room(name) == "kernels"):
+        for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.returns is None:
+                assert any("njit" in ast.unparse(one) for one in node.decorator_list), f"{name}.{node.name}"
+
+
+def test_what_is_suppressed_has_its_reason_beside_it():
+    """A broad except, and what a linter or a type checker is told not to say; what is needless they tell themselves."""
+    for path in MODULES.values():
+        lines = path.read_text("utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            if re.search(r"except (Base)?Exception\b|suppress\((Base)?Exception\)", line):
+                assert re.search(r"  # \w", line), f"{path}:{number}: {line}"
+            elif found := re.search(r"# (noqa: [A-Z]+\d+|type: ignore\[[a-z-]+\])(.*)", line):
+                assert re.search(r"\w", found[2]), f"{path}:{number}: {line}"
+
+
 def test_asset_files_show_dagster_the_real_types():
     for name, path in MODULES.items():
         if room(name) in ("assets", "checks"):

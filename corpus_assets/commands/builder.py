@@ -117,7 +117,7 @@ def _database_in_words(layout: Layout) -> Iterator[None]:
 
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # raised again unless it is one of the database
         of_server = type(error).__name__ == "DagsterPostgresException"  # of a package that need not be here
         if not of_server and not isinstance(error, DatabaseError):
             raise

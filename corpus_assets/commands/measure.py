@@ -43,10 +43,10 @@ class Counter:
         self._files, self._bytes, self._under_way = 0, 0, 0
         self._drawn = 0.0
 
-    def begin(self, file: str, done: int, total: int) -> None:  # noqa: ARG002
+    def begin(self, _file: str, _done: int, _total: int) -> None:
         self._draw()
 
-    def advance(self, file: str, done: int) -> None:  # noqa: ARG002
+    def advance(self, _file: str, done: int) -> None:
         self._under_way = done
         self._draw()
 
@@ -54,7 +54,7 @@ class Counter:
         self._clear()
         print(f"{file}: {words}", file=self._stream)
 
-    def end(self, file: str, words: str) -> None:  # noqa: ARG002
+    def end(self, _file: str, _words: str) -> None:
         self._files, self._bytes, self._under_way = self._files + 1, self._bytes + self._under_way, 0
         self._draw()
 
@@ -84,8 +84,7 @@ def url_in_ledger(name: str, layout: Layout) -> str:
     """How the ledger names a file: a path below the artifacts root relative to the ledger, else absolute."""
     if is_remote(name):
         return name
-    path = Path(os.path.abspath(name))  # noqa: PTH100 - unlike resolve() it keeps the links a person chose
-    root = Path(os.path.abspath(layout.root))  # noqa: PTH100
+    path, root = (Path(os.path.abspath(one)) for one in (name, layout.root))  # noqa: PTH100  keeps links
     return os.path.relpath(path, layout.ledger.parent.absolute()) if path.is_relative_to(root) else str(path)
 
 
@@ -136,7 +135,7 @@ def _measure_remote(url: str, cache: Path, sources: Sources, progress: Progress)
         under_way.chmod(under_way.stat().st_mode & durable.READ_ONLY)
         under_way.replace(cache / sha256)
         durable.fsync_folder(cache)
-    except BaseException as error:
+    except BaseException as error:  # whatever ended it, an interrupt too: nothing half fetched stays
         with suppress(OSError):  # the first error is the one to see
             under_way.unlink()
         if isinstance(error, FailedTry):

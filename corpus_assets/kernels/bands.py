@@ -18,7 +18,7 @@ def collision_probability(jaccard: float, bands: int = BANDS, rows: int = ROWS) 
 
 
 @njit(nogil=True, cache=True)
-def _keys(signatures, bands, rows, out):  # type: ignore[no-untyped-def]
+def _keys(signatures, bands, rows, out):
     for d in range(signatures.shape[0]):
         for band in range(bands):
             x = _U64(band)
@@ -46,7 +46,7 @@ _KEY, _MEMBERS, _LAST, _SKIPPED, _HOT, _INVERSION = range(6)
 
 
 @njit(nogil=True, cache=True)
-def _room(a, b, n, more):  # type: ignore[no-untyped-def]
+def _room(a, b, n, more):
     if n + more <= a.size:
         return a, b
     size = 2 * (n + more)
@@ -57,7 +57,7 @@ def _room(a, b, n, more):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _pairs_of_held(held, members, keepers, a, b, n):  # type: ignore[no-untyped-def]
+def _pairs_of_held(held, members, keepers, a, b, n):
     """Pairs of the members held: each with the first `keepers` before it."""
     a, b = _room(a, b, n, members * min(members, keepers))
     for j in range(1, members):
@@ -68,7 +68,7 @@ def _pairs_of_held(held, members, keepers, a, b, n):  # type: ignore[no-untyped-
 
 
 @njit(nogil=True, cache=True)
-def _feed(keys, ranks, state, held, keepers):  # type: ignore[no-untyped-def]
+def _feed(keys, ranks, state, held, keepers):
     a, b, n = np.empty(1024, np.int64), np.empty(1024, np.int64), 0
     for row in range(keys.size):
         key, rank, members = keys[row], ranks[row], state[_MEMBERS]

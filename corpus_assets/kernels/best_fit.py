@@ -10,7 +10,7 @@ _WORD = 64
 
 
 @njit(nogil=True, cache=True)
-def _place(by_length, lengths, seq_len, bins, offsets):  # type: ignore[no-untyped-def]
+def _place(by_length, lengths, seq_len, bins, offsets):
     """Put every piece into the fullest bin that has room, the youngest of equal ones; returns the number of bins."""
     youngest = np.full(seq_len + 1, _EMPTY, np.int64)  # by the room that is left
     older = np.empty(by_length.size, np.int64)
@@ -36,7 +36,7 @@ def _place(by_length, lengths, seq_len, bins, offsets):  # type: ignore[no-untyp
 
 
 @njit(inline="always")
-def _least_room(some, length):  # type: ignore[no-untyped-def]
+def _least_room(some, length):
     """The least room of any bin that holds `length`; -1 where none does."""
     word, bit = length // _WORD, length % _WORD
     bits = some[word] >> np.uint64(bit) << np.uint64(bit)

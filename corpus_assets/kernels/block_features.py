@@ -77,7 +77,7 @@ _U64 = np.uint64
 
 
 @njit(nogil=True, cache=True)
-def good_bytes(row):  # type: ignore[no-untyped-def]
+def good_bytes(row):
     """Bytes outside links of a block that reads like running text; else 0."""
     size, link = row[BYTES], row[LINK_PERMILLE]
     if size < 70 or link >= 350 or not (row[ENDING] > 0 or row[COMMAS] > 0 or size > 120):
@@ -86,7 +86,7 @@ def good_bytes(row):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _slot(keys, key):  # type: ignore[no-untyped-def]
+def _slot(keys, key):
     """The place of a key in an open table, which it takes where it is new; keys are not 0."""
     mask = _U64(keys.size - 1)
     place = (key ^ (key >> _U64(23))) & mask
@@ -97,7 +97,7 @@ def _slot(keys, key):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _scores(blocks, elements, out, is_leaf):  # type: ignore[no-untyped-def]
+def _scores(blocks, elements, out, is_leaf):
     """Per element: how much running text it has, as Readability counts it: of each block of 25 bytes or more, half in
     links at most, 1 and 1 a comma and up to 4 for its length, whole for its container, a half for the next one out, a
     sixth, a ninth, a twelfth. In thousandths.
@@ -120,7 +120,7 @@ def _scores(blocks, elements, out, is_leaf):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _top(elements, scores, bytes_until, link_until):  # type: ignore[no-untyped-def]
+def _top(elements, scores, bytes_until, link_until):
     """The element whose score, less its share in links, is the highest; the first of equals, 0 where none has any."""
     top, best = 0, -1
     for e in range(1, elements.shape[0]):
@@ -138,7 +138,7 @@ def _top(elements, scores, bytes_until, link_until):  # type: ignore[no-untyped-
 
 
 @njit(nogil=True, cache=True)
-def _describe(element, bytes_until, good_until, link_until, row, f):  # type: ignore[no-untyped-def]
+def _describe(element, bytes_until, good_until, link_until, row, f):
     """An element's share in links and its share of the page's good text, into two columns from f on."""
     first, end = element[FIRST_BLOCK], element[END_BLOCK]
     row[f] = per_mille(link_until[end] - link_until[first], bytes_until[end] - bytes_until[first])
@@ -146,13 +146,13 @@ def _describe(element, bytes_until, good_until, link_until, row, f):  # type: ig
 
 
 @njit(nogil=True, cache=True)
-def _bits(value, num_bits, row, f):  # type: ignore[no-untyped-def]
+def _bits(value, num_bits, row, f):
     for bit in range(num_bits):
         row[f + bit] = (value >> bit) & 1
 
 
 @njit(nogil=True, cache=True)
-def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture_values, out):  # type: ignore[no-untyped-def]
+def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture_values, out):
     n, num_elements = blocks.shape[0], elements.shape[0]
     hashes = np.zeros(n, np.uint64)
     measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes)

@@ -31,13 +31,13 @@ _CLOSING[[ord('"'), ord(")"), ord("'"), 0x9D, 0x99]] = True
 
 
 @njit(nogil=True, inline="always")
-def per_mille(part, whole):  # type: ignore[no-untyped-def]
+def per_mille(part, whole):
     """Rounded down, at most 1000; 0 of nothing."""
     return min(1000, part * 1000 // whole) if whole > 0 else 0
 
 
 @njit(nogil=True, cache=True)
-def _wide_mark(text, i, start):  # type: ignore[no-untyped-def]
+def _wide_mark(text, i, start):
     """2 where a full stop, 1 where a comma of Chinese, Japanese, Arabic or Hindi ends at byte i; else 0."""
     last = text[i]
     if i - start >= 2 and text[i - 2] == 0xE3 and text[i - 1] == 0x80:
@@ -52,13 +52,13 @@ def _wide_mark(text, i, start):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _is_stop(text, i, start):  # type: ignore[no-untyped-def]
+def _is_stop(text, i, start):
     byte = text[i]
     return byte == 46 or byte == 33 or byte == 63 or (byte >= 128 and _wide_mark(text, i, start) == 2)
 
 
 @njit(nogil=True, cache=True)
-def ending_of(text, start, end):  # type: ignore[no-untyped-def]
+def ending_of(text, start, end):
     """How a block's text ends: SENTENCE, COLON or 0."""
     last = end - 1
     if _is_stop(text, last, start):
@@ -73,7 +73,7 @@ def ending_of(text, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes):  # type: ignore[no-untyped-def]
+def measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes):
     """Fills the first columns of `out`, and a hash of each block's letters and digits, small letters for capitals."""
     for b in range(blocks.shape[0]):
         start, end = blocks[b, START], blocks[b, END]
@@ -93,7 +93,7 @@ def measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes): 
                 word = (word ^ np.uint64(small)) * FNV_PRIME
                 letters = (letters ^ np.uint64(small)) * FNV_PRIME
                 capitals += small != byte
-                digits += byte <= 57  # type: ignore[assignment]
+                digits += byte <= 57  # type: ignore[assignment]  # an int for numba
                 if byte >= 128:
                     beyond += 1
                     if byte != 0xA0:

@@ -20,7 +20,7 @@ _SIGMOID = np.round(ONE / (1 + np.exp(np.arange(_REACH, -_REACH - 1, -(1 << _STE
 
 
 @njit(nogil=True, cache=True)
-def _probabilities(features, nodes, roots, base, sigmoid, out):  # type: ignore[no-untyped-def]
+def _probabilities(features, nodes, roots, base, sigmoid, out):
     for row in range(features.shape[0]):
         logit: int = base
         for root in roots:
@@ -39,7 +39,7 @@ def probabilities(features: np.ndarray, nodes: np.ndarray, roots: np.ndarray, ba
 
 
 @njit(nogil=True, cache=True)
-def _sums(num_bytes, probability):  # type: ignore[no-untyped-def]
+def _sums(num_bytes, probability):
     wrong = main = np.int64(0)
     for b in range(num_bytes.size):
         p = np.int64(probability[b])

@@ -19,7 +19,7 @@ def _compact(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 @njit(nogil=True, cache=True)
-def _union(a, b, parent):  # type: ignore[no-untyped-def]
+def _union(a, b, parent):
     for e in range(a.size):
         x, y = a[e], b[e]
         while parent[x] != x:
@@ -42,7 +42,7 @@ def components(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(nogil=True, cache=True)
-def _walk(low, high, jaccard, keeper, keeper_jaccard):  # type: ignore[no-untyped-def]
+def _walk(low, high, jaccard, keeper, keeper_jaccard):
     """Edges sorted by (high, low): when a node is reached, all nodes before it are decided."""
     for e in range(low.size):
         node = high[e]
@@ -66,7 +66,7 @@ def keeper_walk(a: np.ndarray, b: np.ndarray, jaccard: np.ndarray) -> tuple[np.n
 
 
 @njit(nogil=True, cache=True)
-def _walk_on(ranks, lower, dropped, rows):  # type: ignore[no-untyped-def]
+def _walk_on(ranks, lower, dropped, rows):
     """`dropped` has one bit a rank. Edges sorted by (rank, lower): all before a rank are decided when it is reached."""
     found = 0
     for e in range(ranks.size):

@@ -25,7 +25,7 @@ EMPTY_DIGEST = hashlib.sha256(b"").digest()
 
 
 @njit(nogil=True, cache=True)
-def _may_change(data, offsets, table, out):  # type: ignore[no-untyped-def]
+def _may_change(data, offsets, table, out):
     for d in range(out.size):
         i, end, last, unsure, ascii_or = offsets[d], offsets[d + 1], 0, False, 0
         for j in range(i, end):  # many bytes at a time: most rows end here
@@ -89,7 +89,7 @@ def _digests(offsets: np.ndarray, data: np.ndarray) -> pa.Array:
 
 
 @njit(inline="always")
-def _encode(c, out, n):  # type: ignore[no-untyped-def]
+def _encode(c, out, n):
     """Append the code point `c` as UTF-8 at out[n:]; returns the index after it."""
     if c < 0x80:
         out[n] = c
@@ -107,7 +107,7 @@ def _encode(c, out, n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _fold(data, offsets, kind, lower, ends, out):  # type: ignore[no-untyped-def]
+def _fold(data, offsets, kind, lower, ends, out):
     n = 0
     ends[0] = 0
     for d in range(ends.size - 1):

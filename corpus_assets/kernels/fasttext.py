@@ -123,14 +123,14 @@ def _huffman(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @njit(inline="always")
-def _step(h, byte):  # type: ignore[no-untyped-def]
+def _step(h, byte):
     """FNV-1a of one byte; the library widens it as a signed one."""
     wide = _U32(byte) | _U32(0xFFFFFF00) if byte >= 0x80 else _U32(byte)
     return _U32((h ^ wide) * FNV_PRIME)
 
 
 @njit(inline="always")
-def _hash(data, at, end):  # type: ignore[no-untyped-def]
+def _hash(data, at, end):
     h = FNV_OFFSET
     for i in range(at, end):
         h = _step(h, data[i])
@@ -138,7 +138,7 @@ def _hash(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _same(left, i, right, j, size):  # type: ignore[no-untyped-def]
+def _same(left, i, right, j, size):
     same = True
     for q in range(size):
         same &= left[i + q] == right[j + q]
@@ -146,7 +146,7 @@ def _same(left, i, right, j, size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _fill(slots, offsets, data):  # type: ignore[no-untyped-def]
+def _fill(slots, offsets, data):
     for word in range(offsets.size - 1):
         slot = np.int64(_hash(data, offsets[word], offsets[word + 1])) & (slots.size - 1)
         while slots[slot] >= 0:
@@ -155,7 +155,7 @@ def _fill(slots, offsets, data):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _find(data, at, end, slots, word_offsets, word_bytes):  # type: ignore[no-untyped-def]
+def _find(data, at, end, slots, word_offsets, word_bytes):
     """The number of the word data[at:end], -1 for one that is not known."""
     slot = np.int64(_hash(data, at, end)) & (slots.size - 1)
     while slots[slot] >= 0:
@@ -167,18 +167,18 @@ def _find(data, at, end, slots, word_offsets, word_bytes):  # type: ignore[no-un
 
 
 @njit(inline="always")
-def _is_space(byte):  # type: ignore[no-untyped-def]
+def _is_space(byte):
     return byte == 0x20 or 0x09 <= byte <= 0x0D or byte == 0
 
 
 @njit(inline="always")
-def _add(vectors, row, out, d):  # type: ignore[no-untyped-def]
+def _add(vectors, row, out, d):
     for q in range(out.shape[1]):
         out[d, q] += vectors[row, q]
 
 
 @njit(inline="always")
-def _remainder(value, divisor, inverse):  # type: ignore[no-untyped-def]
+def _remainder(value, divisor, inverse):
     """value % divisor of 32-bit numbers, without the slow instruction: the product is off by one at most."""
     rest = value - np.int64(value * inverse) * divisor
     if rest < 0:
@@ -187,7 +187,7 @@ def _remainder(value, divisor, inverse):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _find_ngrams(word, size, min_n, max_n, present, num_buckets, found, n_found):  # type: ignore[no-untyped-def]
+def _find_ngrams(word, size, min_n, max_n, present, num_buckets, found, n_found):
     """Append to `found` the buckets of the n-grams (in characters) of word[:size] that have a vector; returns how many
     are there now.
     """
@@ -208,7 +208,7 @@ def _find_ngrams(word, size, min_n, max_n, present, num_buckets, found, n_found)
 
 
 @njit(inline="always")
-def _find_runs(hashes, tokens, longest, present, num_buckets, found, n_found):  # type: ignore[no-untyped-def]
+def _find_runs(hashes, tokens, longest, present, num_buckets, found, n_found):
     """Append to `found` the buckets of the runs of 2 to `longest` tokens that have a vector. Hashes are widened as
     signed ones, as the library keeps them.
     """
@@ -223,7 +223,7 @@ def _find_runs(hashes, tokens, longest, present, num_buckets, found, n_found):  
 
 
 @njit(nogil=True, cache=True)
-def _line_vectors(  # type: ignore[no-untyped-def]
+def _line_vectors(
     data, offsets, slots, word_offsets, word_bytes, min_n, max_n, present, rows, word_ngrams, vectors, out
 ):
     """Where the vectors of a line lie is found first: then the adding does not wait for one after the other. `found`
@@ -279,7 +279,7 @@ def _line_vectors(  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _right(node, vector):  # type: ignore[no-untyped-def]
+def _right(node, vector):
     """Probability, float32, that the way from a node goes right."""
     total = _F32(0)
     for q in range(vector.size):
@@ -288,12 +288,12 @@ def _right(node, vector):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _log(probability):  # type: ignore[no-untyped-def]
+def _log(probability):
     return _F32(math.log(np.float64(probability) + LOG_FLOOR))
 
 
 @njit(nogil=True, cache=True)
-def _best(vectors, nodes, children, parent, labels, probabilities):  # type: ignore[no-untyped-def]
+def _best(vectors, nodes, children, parent, labels, probabilities):
     """Depth first, left first; a branch that is already less likely than the best leaf is not followed."""
     num_labels = nodes.shape[0]
     stack, scores = np.empty(MAX_DEPTH, np.int64), np.empty(MAX_DEPTH, np.float32)
@@ -318,7 +318,7 @@ def _best(vectors, nodes, children, parent, labels, probabilities):  # type: ign
 
 
 @njit(nogil=True, cache=True)
-def _probability(vectors, nodes, parent, is_right, label, out):  # type: ignore[no-untyped-def]
+def _probability(vectors, nodes, parent, is_right, label, out):
     for d in range(vectors.shape[0]):
         score, node = _F32(0), label
         while parent[node] != NO_PARENT:

@@ -25,7 +25,7 @@ _LOGISTIC = _logistic()
 
 
 @njit(inline="always")
-def _scores(vector, rows, is_softmax, table, out):  # type: ignore[no-untyped-def]
+def _scores(vector, rows, is_softmax, table, out):
     """Each label's probability, float32, in the library's order of operations."""
     for label in range(rows.shape[0]):
         total = _F32(0)
@@ -53,12 +53,12 @@ def _scores(vector, rows, is_softmax, table, out):  # type: ignore[no-untyped-de
 
 
 @njit(inline="always")
-def _told(probability):  # type: ignore[no-untyped-def]
+def _told(probability):
     return _F32(math.exp(_F32(math.log(np.float64(probability) + LOG_FLOOR))))
 
 
 @njit(nogil=True, cache=True)
-def _best(vectors, rows, is_softmax, table, labels, probabilities):  # type: ignore[no-untyped-def]
+def _best(vectors, rows, is_softmax, table, labels, probabilities):
     scores = np.empty(rows.shape[0], np.float32)
     for d in range(vectors.shape[0]):
         _scores(vectors[d], rows, is_softmax, table, scores)
@@ -70,7 +70,7 @@ def _best(vectors, rows, is_softmax, table, labels, probabilities):  # type: ign
 
 
 @njit(nogil=True, cache=True)
-def _one(vectors, rows, is_softmax, table, label, out):  # type: ignore[no-untyped-def]
+def _one(vectors, rows, is_softmax, table, label, out):
     scores = np.empty(rows.shape[0], np.float32)
     for d in range(vectors.shape[0]):
         _scores(vectors[d], rows, is_softmax, table, scores)

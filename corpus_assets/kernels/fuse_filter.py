@@ -32,7 +32,7 @@ class FuseFilter:
 
 
 @njit(inline="always")
-def _slots(key, segment_length, segments):  # type: ignore[no-untyped-def]
+def _slots(key, segment_length, segments):
     """Three places in three segments after each other."""
     mask = _U64(segment_length - 1)
     high = ((key >> _U64(32)) * _U64(segments)) >> _U64(32)  # the segment, by the upper half
@@ -44,12 +44,12 @@ def _slots(key, segment_length, segments):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _fingerprint(key):  # type: ignore[no-untyped-def]
+def _fingerprint(key):
     return (mix64(key ^ _GOLDEN) >> _U64(48)) & _U64(0xFFFF)
 
 
 @njit(nogil=True, cache=True)
-def _build(keys, seed, segment_length, segments, fingerprints):  # type: ignore[no-untyped-def]
+def _build(keys, seed, segment_length, segments, fingerprints):
     """Fill `fingerprints`; False when these places cannot be told apart under this seed."""
     size = fingerprints.size
     count, sums = np.zeros(size, np.int32), np.zeros(size, np.uint64)
@@ -117,7 +117,7 @@ def make_filter(keys: np.ndarray) -> FuseFilter:
 
 
 @njit(nogil=True, cache=True)
-def _contains(keys, seed, segment_length, segments, fingerprints, out):  # type: ignore[no-untyped-def]
+def _contains(keys, seed, segment_length, segments, fingerprints, out):
     for i in range(keys.size):
         key = mix64(keys[i] + _U64(seed) * _GOLDEN)
         value = _fingerprint(key)

@@ -22,25 +22,25 @@ def filter_shift(bits: np.ndarray) -> int:
 
 
 @njit(inline="always")
-def _two_bits(key):  # type: ignore[no-untyped-def]
+def _two_bits(key):
     return (_U64(1) << (key & _U64(63))) | (_U64(1) << ((key >> _U64(6)) & _U64(63)))
 
 
 @njit(inline="always")
-def add_to_filter(bits, shift, key):  # type: ignore[no-untyped-def]
+def add_to_filter(bits, shift, key):
     """`key` is a mixed hash: its highest and its lowest bits are used."""
     bits[key >> _U64(shift)] |= _two_bits(key)
 
 
 @njit(inline="always")
-def may_be_key(bits, shift, key):  # type: ignore[no-untyped-def]
+def may_be_key(bits, shift, key):
     """False for no key that was added."""
     wanted = _two_bits(key)
     return bits[key >> _U64(shift)] & wanted == wanted
 
 
 @njit(nogil=True, cache=True)
-def _fill(bits, shift, keys):  # type: ignore[no-untyped-def]
+def _fill(bits, shift, keys):
     for i in range(keys.size):
         add_to_filter(bits, shift, keys[i])
 

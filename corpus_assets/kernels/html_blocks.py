@@ -60,7 +60,7 @@ _NBSP_BYTES = 6
 
 
 @njit(nogil=True, cache=True)
-def _is_nbsp(data, i):  # type: ignore[no-untyped-def]
+def _is_nbsp(data, i):
     """Whether `&nbsp;` begins at i."""
     if i + 5 >= data.size or data[i + 1] != 110 or data[i + 2] != 98 or data[i + 3] != 115:
         return False
@@ -68,7 +68,7 @@ def _is_nbsp(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _split(data, out, blocks, elements, tags, attributes, groups, does_of, context_of, counted):  # type: ignore[no-untyped-def]
+def _split(data, out, blocks, elements, tags, attributes, groups, does_of, context_of, counted):
     """Fills out, blocks and elements; `counted`: bytes of text, blocks, elements, steps on the stack. Returns whether
     all had room.
     """

@@ -34,18 +34,18 @@ _DOUBLE_QUOTE, _SINGLE_QUOTE, _EQUALS = ord('"'), ord("'"), ord("=")
 
 
 @njit(nogil=True, cache=True)
-def _is_letter(byte):  # type: ignore[no-untyped-def]
+def _is_letter(byte):
     return 97 <= (byte | 32) <= 122
 
 
 @njit(nogil=True, cache=True)
-def _is_in(name, names):  # type: ignore[no-untyped-def]
+def _is_in(name, names):
     at = first_at_least(names, name)
     return at < names.size and names[at] == name
 
 
 @njit(nogil=True, cache=True)
-def _read_name(data, i):  # type: ignore[no-untyped-def]
+def _read_name(data, i):
     """(first eight bytes of the lower-cased name as one number, place after the name)."""
     name, length = np.uint64(0), 0
     while i < data.size and data[i] > 32 and data[i] != _GT and data[i] != _SLASH:
@@ -58,7 +58,7 @@ def _read_name(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _after_tag(data, i):  # type: ignore[no-untyped-def]
+def _after_tag(data, i):
     """(the place after the `>` that ends a tag; one in a quoted value does not, how many attributes it has at most)."""
     quote = attributes = 0
     last = 0  # last byte that is no white space
@@ -86,7 +86,7 @@ def _after_tag(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _after_comment(data, i):  # type: ignore[no-untyped-def]
+def _after_comment(data, i):
     while i + 2 < data.size:
         if data[i] == _DASH and data[i + 1] == _DASH and data[i + 2] == _GT:
             return i + 3
@@ -95,7 +95,7 @@ def _after_comment(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _end_of_raw_text(data, i, name):  # type: ignore[no-untyped-def]
+def _end_of_raw_text(data, i, name):
     """The place of the `</name` that ends a script, style and the like."""
     while i + 1 < data.size:
         if data[i] == _LT and data[i + 1] == _SLASH:
@@ -107,7 +107,7 @@ def _end_of_raw_text(data, i, name):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _measure(data, flat, raw_text, foreign, roots, select, option, out):  # type: ignore[no-untyped-def]
+def _measure(data, flat, raw_text, foreign, roots, select, option, out):
     tags = depth = deepest = depths = in_foreign = 0
     of_roots = most_attributes = options = most_options = 0
     in_select = False

@@ -21,7 +21,7 @@ _OPENS_LIST[[_UL, _OL, _DL, _TABLE]] = True
 
 
 @njit(nogil=True, cache=True)
-def close(elements, stack, height, down_to, open_of_tag, num_blocks):  # type: ignore[no-untyped-def]
+def close(elements, stack, height, down_to, open_of_tag, num_blocks):
     """Close elements until the stack has `down_to`; returns that."""
     while height > down_to:
         height -= 1
@@ -31,7 +31,7 @@ def close(elements, stack, height, down_to, open_of_tag, num_blocks):  # type: i
 
 
 @njit(nogil=True, cache=True)
-def implied_end(elements, stack, height, tag, open_of_tag):  # type: ignore[no-untyped-def]
+def implied_end(elements, stack, height, tag, open_of_tag):
     """(place in the stack of the element that a start tag closes, 0 for none; how many places were looked at): a
     paragraph by any block, items, cells and rows by the next of their list or table.
     """
@@ -69,7 +69,7 @@ def implied_end(elements, stack, height, tag, open_of_tag):  # type: ignore[no-u
 
 
 @njit(nogil=True, cache=True)
-def open_of(elements, stack, height, tag, does):  # type: ignore[no-untyped-def]
+def open_of(elements, stack, height, tag, does):
     """(place in the stack of the element that an end tag closes, 0 for none; how many places were looked at): never
     beyond the cell or table around it, but for parts of the table itself.
     """
@@ -85,7 +85,7 @@ def open_of(elements, stack, height, tag, does):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def add_element(elements, n, parent, tag, flags, num_blocks):  # type: ignore[no-untyped-def]
+def add_element(elements, n, parent, tag, flags, num_blocks):
     above = elements[parent]
     new = elements[n]
     new[PARENT], new[TAG], new[FLAGS], new[ALL_FLAGS] = parent, tag, flags, above[ALL_FLAGS] | flags

@@ -113,7 +113,7 @@ TAG_TABLE, ATTRIBUTE_TABLE, GROUP_TABLE = hash_table(TAGS), hash_table(_ATTRIBUT
 
 
 @njit(nogil=True, inline="always")
-def look_up(keys, values, hashed):  # type: ignore[no-untyped-def]
+def look_up(keys, values, hashed):
     """The value of a hash; 0 where there is none."""
     mask = np.uint64(keys.size - 1)
     place = hashed & mask

@@ -26,22 +26,22 @@ _COLON, _S, _T = ord(":"), ord("s"), ord("t")
 
 
 @njit(nogil=True, inline="always")
-def is_space(byte):  # type: ignore[no-untyped-def]
+def is_space(byte):
     return byte == 32 or 9 <= byte <= 13
 
 
 @njit(nogil=True, inline="always")
-def is_letter(byte):  # type: ignore[no-untyped-def]
+def is_letter(byte):
     return 97 <= (byte | 32) <= 122
 
 
 @njit(nogil=True, inline="always")
-def _lower(byte):  # type: ignore[no-untyped-def]
+def _lower(byte):
     return byte | 32 if 65 <= byte <= 90 else byte
 
 
 @njit(nogil=True, cache=True)
-def read_name(data, i):  # type: ignore[no-untyped-def]
+def read_name(data, i):
     """(hash of the name that begins at i, whether it has a dash, the place behind it)."""
     hashed, dash = FNV_OFFSET, False
     while i < data.size and not is_space(data[i]) and data[i] != GT and data[i] != SLASH:
@@ -52,7 +52,7 @@ def read_name(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _ends_word(data, i, end):  # type: ignore[no-untyped-def]
+def _ends_word(data, i, end):
     """Whether no letter follows, a plural's s left out."""
     if i < end and data[i] == _S:
         i += 1
@@ -60,7 +60,7 @@ def _ends_word(data, i, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def groups_of(data, i, end, group_keys, group_values):  # type: ignore[no-untyped-def]
+def groups_of(data, i, end, group_keys, group_values):
     """The groups of all words in a class or id; a word ends at what is no letter and before a capital (`postBody`)."""
     flags, length, hashed, after_small = 0, 0, FNV_OFFSET, False
     while i < end:
@@ -83,7 +83,7 @@ def groups_of(data, i, end, group_keys, group_values):  # type: ignore[no-untype
 
 
 @njit(nogil=True, cache=True)
-def _style_hides(data, i, end):  # type: ignore[no-untyped-def]
+def _style_hides(data, i, end):
     """Whether the first `displ…` of a style is set to none."""
     while i + 6 < end:
         if data[i] == 100 and data[i + 1] == 105 and data[i + 2] == 115 and data[i + 3] == 112 and data[i + 4] == 108:
@@ -96,7 +96,7 @@ def _style_hides(data, i, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _read_value(data, i):  # type: ignore[no-untyped-def]
+def _read_value(data, i):
     """(first place of the value that follows an equals sign, its end, the place behind it)."""
     while i < data.size and is_space(data[i]):
         i += 1
@@ -114,7 +114,7 @@ def _read_value(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def read_attributes(data, i, does, is_end, attribute_keys, attribute_values, group_keys, group_values):  # type: ignore[no-untyped-def]
+def read_attributes(data, i, does, is_end, attribute_keys, attribute_values, group_keys, group_values):
     """(flags of the element, whether the tag closes itself, the place behind its `>`)."""
     flags, closes_itself = 0, False
     while i < data.size and data[i] != GT:
@@ -145,7 +145,7 @@ def read_attributes(data, i, does, is_end, attribute_keys, attribute_values, gro
 
 
 @njit(nogil=True, cache=True)
-def after_comment(data, i):  # type: ignore[no-untyped-def]
+def after_comment(data, i):
     """The place behind the `-->` of a comment whose dashes begin at i; -1 where it has no end."""
     while i + 2 < data.size:
         if data[i] == DASH and data[i + 1] == DASH and data[i + 2] == GT:
@@ -155,7 +155,7 @@ def after_comment(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def after_gt(data, i):  # type: ignore[no-untyped-def]
+def after_gt(data, i):
     """The place behind the next `>`."""
     while i < data.size and data[i] != GT:
         i += 1
@@ -163,7 +163,7 @@ def after_gt(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def find_end_tag(data, i, name, name_end):  # type: ignore[no-untyped-def]
+def find_end_tag(data, i, name, name_end):
     """The place of the next `</` with the name at data[name:name_end], in any case; -1 where there is none."""
     length = name_end - name
     while i + 2 + length <= data.size:

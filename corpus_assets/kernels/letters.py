@@ -14,7 +14,7 @@ _CJK, _HANGUL, _HANGUL_END = 0x2E80, 0xAC00, 0xD7A3
 
 
 @njit(nogil=True, cache=True)
-def _count(data, offsets, kind, out):  # type: ignore[no-untyped-def]
+def _count(data, offsets, kind, out):
     for d in range(out.size):
         i, n, letter = offsets[d], 0, False
         while i < offsets[d + 1]:

@@ -41,7 +41,7 @@ def _table(keys: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _place(table, key):  # type: ignore[no-untyped-def]
+def _place(table, key):
     """Where the key lies, or the empty place where it would."""
     mask = _U64(table.size - 1)
     at = (key ^ (key >> _U64(32))) & mask
@@ -51,23 +51,23 @@ def _place(table, key):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _fill(table, keys):  # type: ignore[no-untyped-def]
+def _fill(table, keys):
     for key in keys:
         table[_place(table, _not_zero(key))] = _not_zero(key)
 
 
 @njit(nogil=True, cache=True)
-def _not_zero(key):  # type: ignore[no-untyped-def]
+def _not_zero(key):
     return key if key != _U64(0) else ~_U64(0)
 
 
 @njit(nogil=True, cache=True)
-def _has(table, key):  # type: ignore[no-untyped-def]
+def _has(table, key):
     return table[_place(table, _not_zero(key))] != _U64(0)
 
 
 @njit(nogil=True, cache=True)
-def _hash_rows(data, offsets, kind, lower, first, whole, widths):  # type: ignore[no-untyped-def]
+def _hash_rows(data, offsets, kind, lower, first, whole, widths):
     for d in range(widths.size):
         words = np.empty(offsets[d + 1] - offsets[d], np.uint64)
         n = word_hashes(data, offsets[d], offsets[d + 1], kind, lower, words)
@@ -91,7 +91,7 @@ def word_table(entries: pa.Array) -> WordTable:
 
 
 @njit(nogil=True, cache=True)
-def _count(data, offsets, kind, lower, first, whole, widths, listed, counted):  # type: ignore[no-untyped-def]
+def _count(data, offsets, kind, lower, first, whole, widths, listed, counted):
     words, x = np.empty(1 << 16, np.uint64), np.zeros(1, np.uint64)
     for d in range(listed.size):
         size = offsets[d + 1] - offsets[d]

@@ -30,7 +30,7 @@ def permutations(num_perm: int = NUM_PERM, seed: int = SEED) -> tuple[np.ndarray
 
 
 @njit(inline="always")
-def mix32(x):  # type: ignore[no-untyped-def]
+def mix32(x):
     """The 32-bit finalizer of MurmurHash3 (fmix32)."""
     x = _U32((x ^ (x >> _U32(16))) * _U32(0x85EBCA6B))
     x = _U32((x ^ (x >> _U32(13))) * _U32(0xC2B2AE35))
@@ -38,7 +38,7 @@ def mix32(x):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _sign_shingles(hashes, m, a, b, row):  # type: ignore[no-untyped-def]
+def _sign_shingles(hashes, m, a, b, row):
     """Lower `row` to the minimum over hashes[:m] of every permutation. Four shingles a pass: `row` is stored a fourth
     as often, which is what bounds this loop.
     """
@@ -55,7 +55,7 @@ def _sign_shingles(hashes, m, a, b, row):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _sign(data, offsets, kind, lower, characters, width, a, b, rows, num_shingles):  # type: ignore[no-untyped-def]
+def _sign(data, offsets, kind, lower, characters, width, a, b, rows, num_shingles):
     words, grams, mixed = np.empty(1 << 16, np.uint64), np.empty(1 << 16, np.uint64), np.empty(1 << 16, np.uint32)
     for d in range(num_shingles.size):
         size = offsets[d + 1] - offsets[d]

@@ -100,7 +100,7 @@ def _index(
 
 
 @njit(inline="always")
-def _fold(words, at, width):  # type: ignore[no-untyped-def]
+def _fold(words, at, width):
     """The unmixed hash of words[at:at + width]; as in words.ngram_hashes, so that it can roll and grow."""
     x = _U64(0)
     for q in range(width):
@@ -109,20 +109,20 @@ def _fold(words, at, width):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _fill_filter(words, at, min_words, bits, shift):  # type: ignore[no-untyped-def]
+def _fill_filter(words, at, min_words, bits, shift):
     for s in range(at.size):
         add_to_filter(bits, shift, mix64(_fold(words, at[s], min_words)))
 
 
 @njit(nogil=True, cache=True)
-def _entry_words(data, offsets, kind, lower, words, ends):  # type: ignore[no-untyped-def]
+def _entry_words(data, offsets, kind, lower, words, ends):
     ends[0] = 0
     for e in range(ends.size - 1):
         ends[e + 1] = ends[e] + word_hashes(data, offsets[e], offsets[e + 1], kind, lower, words[ends[e] :])
 
 
 @njit(nogil=True, cache=True)
-def _sequences(words, ends, ngram, keys, at, entry):  # type: ignore[no-untyped-def]
+def _sequences(words, ends, ngram, keys, at, entry):
     n = 0
     for e in range(ends.size - 1):
         width = min(ngram, ends[e + 1] - ends[e])
@@ -133,7 +133,7 @@ def _sequences(words, ends, ngram, keys, at, entry):  # type: ignore[no-untyped-
 
 
 @njit(inline="always")
-def _same_words(left, i, right, j, width):  # type: ignore[no-untyped-def]
+def _same_words(left, i, right, j, width):
     for q in range(width):  # noqa: SIM110 (compiled)
         if left[i + q] != right[j + q]:
             return False
@@ -141,7 +141,7 @@ def _same_words(left, i, right, j, width):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _distinct(words, ends, ngram, keys, at, entry, stays):  # type: ignore[no-untyped-def]
+def _distinct(words, ends, ngram, keys, at, entry, stays):
     """Mark the first of equal sequences; different ones that share a key all stay."""
     run = 0
     for s in range(keys.size):
@@ -184,7 +184,7 @@ def make_index(
 
 
 @njit(nogil=True, cache=True)
-def _lookup(key, text_words, j, width, ngram, index):  # type: ignore[no-untyped-def]
+def _lookup(key, text_words, j, width, ngram, index):
     """The lowest entry with the sequence text_words[j:j + width], or -1."""
     words, ends, keys, at, entry = index
     low = first_at_least(keys, key)
@@ -197,7 +197,7 @@ def _lookup(key, text_words, j, width, ngram, index):  # type: ignore[no-untyped
 
 
 @njit(nogil=True, cache=True)
-def _first_hit(words, n, ngram, min_words, index, bits, shift):  # type: ignore[no-untyped-def]
+def _first_hit(words, n, ngram, min_words, index, bits, shift):
     """(entry, first word, number of words) of the first hit in words[:n]; at one place the lowest entry."""
     leading = _U64(1)
     for _ in range(min_words - 1):
@@ -220,7 +220,7 @@ def _first_hit(words, n, ngram, min_words, index, bits, shift):  # type: ignore[
 
 
 @njit(inline="always")
-def _code_points(data, i, end):  # type: ignore[no-untyped-def]
+def _code_points(data, i, end):
     n = 0
     for j in range(i, end):
         n += (data[j] & 0xC0) != 0x80
@@ -228,7 +228,7 @@ def _code_points(data, i, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _match(data, offsets, kind, lower, ngram, min_words, index, bits, shift, entry, spans):  # type: ignore[no-untyped-def]
+def _match(data, offsets, kind, lower, ngram, min_words, index, bits, shift, entry, spans):
     words = np.empty(1 << 16, np.uint64)
     for d in range(entry.size):
         start, end = offsets[d], offsets[d + 1]

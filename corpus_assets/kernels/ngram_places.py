@@ -35,7 +35,7 @@ class Places:
 
 
 @njit(inline="always")
-def _is_wanted(key, rate, keys, bits, shift):  # type: ignore[no-untyped-def]
+def _is_wanted(key, rate, keys, bits, shift):
     """Sampled where there are no keys, else one of them (they ascend)."""
     if keys.size == 0:
         return key % rate == 0
@@ -46,7 +46,7 @@ def _is_wanted(key, rate, keys, bits, shift):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _more(found, places):  # type: ignore[no-untyped-def]
+def _more(found, places):
     """Both arrays at twice their size."""
     wider_found = np.empty(2 * found.size, np.uint64)
     wider_places = np.empty((2 * found.size, 3), np.int64)
@@ -56,7 +56,7 @@ def _more(found, places):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _next_words(data, i, end, at, kind, lower, words, begins, ends, n):  # type: ignore[no-untyped-def]
+def _next_words(data, i, end, at, kind, lower, words, begins, ends, n):
     """Words of data[i:end] from their `n`-th place on, until the room or the text ends; `at` counts the code points
     before i. Returns (n, i, at), between two words.
     """
@@ -83,7 +83,7 @@ def _next_words(data, i, end, at, kind, lower, words, begins, ends, n):  # type:
 
 
 @njit(nogil=True, cache=True)
-def _places(data, offsets, kind, lower, widths, whole_from, rate, keys, bits, shift):  # type: ignore[no-untyped-def]
+def _places(data, offsets, kind, lower, widths, whole_from, rate, keys, bits, shift):
     """(hashes, (row, start, end) each) of the wanted n-grams. A long text is cut into stretches of words; the last
     words of one begin the next.
     """

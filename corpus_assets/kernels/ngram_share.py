@@ -54,7 +54,7 @@ def share_index(index: EvalIndex, width: int = WIDTH) -> ShareIndex:
 
 
 @njit(nogil=True, cache=True)
-def _entry_ngrams(words, ends, width, hashes, of):  # type: ignore[no-untyped-def]
+def _entry_ngrams(words, ends, width, hashes, of):
     n = 0
     for e in range(ends.size - 1):
         m = ngram_hashes(words[ends[e] :], ends[e + 1] - ends[e], width, hashes[n:])
@@ -65,7 +65,7 @@ def _entry_ngrams(words, ends, width, hashes, of):  # type: ignore[no-untyped-de
 
 
 @njit(nogil=True, cache=True)
-def _shares(data, offsets, kind, lower, width, keys, starts, entry, sizes, bits, shift, out):  # type: ignore[no-untyped-def]
+def _shares(data, offsets, kind, lower, width, keys, starts, entry, sizes, bits, shift, out):
     words, hashes = np.empty(1 << 16, np.uint64), np.empty(1 << 16, np.uint64)
     seen, counts = np.full(keys.size, -1, np.int64), np.zeros(sizes.size, np.int64)
     touched = np.empty(sizes.size, np.int64)
@@ -116,7 +116,7 @@ def shares(text: pa.Array, index: ShareIndex) -> tuple[np.ndarray, np.ndarray, n
 
 
 @njit(inline="always")
-def _code_points(data, start, end):  # type: ignore[no-untyped-def]
+def _code_points(data, start, end):
     n = 0
     for i in range(start, end):
         n += (data[i] & 0xC0) != 0x80
@@ -124,7 +124,7 @@ def _code_points(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _spans(data, offsets, of, kind, lower, width, keys, starts, entry, out):  # type: ignore[no-untyped-def]
+def _spans(data, offsets, of, kind, lower, width, keys, starts, entry, out):
     for d in range(out.shape[0]):
         start, end = offsets[d], offsets[d + 1]
         room = max(end - start, 1)

@@ -27,7 +27,7 @@ _CLASSES = _classes()
 
 
 @njit(inline="always")
-def _begin(data, i, start, end, classes):  # type: ignore[no-untyped-def]
+def _begin(data, i, start, end, classes):
     """Where the marker begins whose last byte is data[i], or -1."""
     if i + 1 >= end or classes[data[i + 1]] != _SPACE or i == start:
         return -1
@@ -44,7 +44,7 @@ def _begin(data, i, start, end, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _count(data, offsets, classes, out):  # type: ignore[no-untyped-def]
+def _count(data, offsets, classes, out):
     for d in range(out.size):
         start, end, found = offsets[d], offsets[d + 1], 0
         for i in range(start, end):
@@ -54,7 +54,7 @@ def _count(data, offsets, classes, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _blank(data, offsets, classes, out):  # type: ignore[no-untyped-def]
+def _blank(data, offsets, classes, out):
     first = offsets[0]
     for d in range(offsets.size - 1):
         start, end = offsets[d], offsets[d + 1]

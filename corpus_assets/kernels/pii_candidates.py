@@ -86,13 +86,13 @@ _ENDINGS = np.array([int.from_bytes(ending.encode(), "big") | 0x202020 for endin
 
 
 @njit(inline="always")
-def _at(data, i, start, end):  # type: ignore[no-untyped-def]
+def _at(data, i, start, end):
     """The byte there, 0 outside the text."""
     return np.int64(data[i]) if start <= i < end else np.int64(0)
 
 
 @njit(inline="always")
-def _is_secret_name(data, i, start, classes, endings):  # type: ignore[no-untyped-def]
+def _is_secret_name(data, i, start, classes, endings):
     """Whether what stands before data[i] may be a secret's name, maybe with a digit, a quote and white space."""
     i -= 1
     for _ in range(4):
@@ -112,7 +112,7 @@ def _is_secret_name(data, i, start, classes, endings):  # type: ignore[no-untype
 
 
 @njit(inline="always")
-def _is_ipv6(data, i, start, end, classes):  # type: ignore[no-untyped-def]
+def _is_ipv6(data, i, start, end, classes):
     if i == start or not classes[data[i - 1]] & _HEX:
         return False
     i += 1
@@ -123,7 +123,7 @@ def _is_ipv6(data, i, start, end, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _is_email(data, i, start, end, classes):  # type: ignore[no-untyped-def]
+def _is_email(data, i, start, end, classes):
     if i == start or not classes[data[i - 1]] & _NAME:
         return False
     first = i + 1
@@ -134,7 +134,7 @@ def _is_email(data, i, start, end, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _is_random(data, i, end, classes):  # type: ignore[no-untyped-def]
+def _is_random(data, i, end, classes):
     """Whether RANDOM_BYTES bytes of Base64 stand behind data[i], maybe with white space and a quote between."""
     i += 1
     for _ in range(4):
@@ -149,7 +149,7 @@ def _is_random(data, i, end, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _digit_chain(data, i, end, classes):  # type: ignore[no-untyped-def]
+def _digit_chain(data, i, end, classes):
     """(flags, index after the last digit) of the digits from data[i] on, over gaps."""
     flags, digits, dots, gap, last = 0, 0, 0, 0, i
     while i < end:
@@ -170,7 +170,7 @@ def _digit_chain(data, i, end, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _find(data, offsets, classes, endings, out):  # type: ignore[no-untyped-def]
+def _find(data, offsets, classes, endings, out):
     for d in range(out.size):
         start, end, flags = offsets[d], offsets[d + 1], 0
         i, scheme = start, -1 - LOGIN_BYTES

@@ -32,17 +32,17 @@ _COLON, _LESS, _GREATER, _TICK, _W = 0x3A, 0x3C, 0x3E, 0x60, 0x77
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _is_letter(c):  # type: ignore[no-untyped-def]
+def _is_letter(c):
     return 0x61 <= (c | 0x20) <= 0x7A
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _is_in_scheme(c):  # type: ignore[no-untyped-def]
+def _is_in_scheme(c):
     return _is_letter(c) or c in (_PLUS, _DOT, _MINUS)
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _is_space(c):  # type: ignore[no-untyped-def]
+def _is_space(c):
     """White space as Python's str.isspace has it."""
     if c < 0x80:
         return 0x09 <= c <= 0x0D or 0x1C <= c <= 0x20
@@ -50,13 +50,13 @@ def _is_space(c):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _is_dropped(c):  # type: ignore[no-untyped-def]
+def _is_dropped(c):
     """Controls and noncharacters."""
     return c < 0x20 or 0x7F <= c <= 0x9F or 0xFDD0 <= c <= 0xFDEF or c & 0xFFFE == 0xFFFE
 
 
 @njit(nogil=True, cache=True)
-def _next_fence(data, at, end):  # type: ignore[no-untyped-def]
+def _next_fence(data, at, end):
     """Where three backticks begin, `end` where none do."""
     while at + 2 < end:
         if data[at + 2] != _TICK:
@@ -71,7 +71,7 @@ def _next_fence(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _opens_line(data, start, fence):  # type: ignore[no-untyped-def]
+def _opens_line(data, start, fence):
     """Whether only list and quote signs stand before the fence in its line."""
     for back in range(1, _BEFORE_FENCE + 1):
         at = fence - back
@@ -83,7 +83,7 @@ def _opens_line(data, start, fence):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _outside_fences(data, start, end, fence, out):  # type: ignore[no-untyped-def]
+def _outside_fences(data, start, end, fence, out):
     """Copy what lies outside of fences; `fence` is the first one. Returns the bytes written."""
     n, at, opened = 0, start, -1
     while fence < end:
@@ -108,7 +108,7 @@ def _outside_fences(data, start, end, fence, out):  # type: ignore[no-untyped-de
 
 
 @njit(nogil=True, cache=True)
-def _count_chars(data, start, end):  # type: ignore[no-untyped-def]
+def _count_chars(data, start, end):
     n = 0
     for i in range(start, end):
         n += (data[i] & 0xC0) != 0x80
@@ -116,7 +116,7 @@ def _count_chars(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _forward(data, at, end, chars):  # type: ignore[no-untyped-def]
+def _forward(data, at, end, chars):
     """The byte `chars` characters after the one that begins at `at`, at most `end`."""
     while at < end:
         if (data[at] & 0xC0) != 0x80:
@@ -128,7 +128,7 @@ def _forward(data, at, end, chars):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _end_of_code(line, at, n):  # type: ignore[no-untyped-def]
+def _end_of_code(line, at, n):
     """Behind the inline code that begins at `at`; `at` where there is none."""
     end = at + 1
     while end < n and line[end] != _TICK and line[end] != _LINE_END:
@@ -137,7 +137,7 @@ def _end_of_code(line, at, n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _end_of_tag(line, at, n):  # type: ignore[no-untyped-def]
+def _end_of_tag(line, at, n):
     end = at + 1
     if end < n and line[end] == _SLASH:
         end += 1
@@ -149,7 +149,7 @@ def _end_of_tag(line, at, n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _scheme_before(line, at, colon, n):  # type: ignore[no-untyped-def]
+def _scheme_before(line, at, colon, n):
     """Where the scheme begins whose colon this is, not before `at`; `colon` where it is none."""
     begin = colon
     if colon + 2 < n and line[colon] == _COLON and line[colon + 1] == _SLASH and line[colon + 2] == _SLASH:
@@ -162,7 +162,7 @@ def _scheme_before(line, at, colon, n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _next_address(line, at, n):  # type: ignore[no-untyped-def]
+def _next_address(line, at, n):
     """(where the next `scheme://` or `www.` begins, `n` where none does; where its address goes on)."""
     for i in range(at, n):
         if line[i] == _COLON:
@@ -179,7 +179,7 @@ def _next_address(line, at, n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _end_of_address(line, at, n):  # type: ignore[no-untyped-def]
+def _end_of_address(line, at, n):
     while at < n:
         c, after = decode(line, at)
         if _is_space(c) or c in (0x3C, 0x3E, 0x28, 0x29, 0x5B, 0x5D, 0x22, 0x27, 0x60):  # < > ( ) [ ] " ' `
@@ -189,7 +189,7 @@ def _end_of_address(line, at, n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _without_marks(line, n, sign):  # type: ignore[no-untyped-def]
+def _without_marks(line, n, sign):
     """Put a blank in the place of what `sign` begins, inline code or a tag, in place. Returns the bytes left."""
     at, out = 0, 0
     while at < n:
@@ -205,7 +205,7 @@ def _without_marks(line, n, sign):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _without_addresses(line, n):  # type: ignore[no-untyped-def]
+def _without_addresses(line, n):
     """Likewise of addresses."""
     at, out = 0, 0
     while at < n:
@@ -221,7 +221,7 @@ def _without_addresses(line, n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _as_words(line, n, most, out, at):  # type: ignore[no-untyped-def]
+def _as_words(line, n, most, out, at):
     """Write the words of a line with one blank between each, `most` characters of it, from `at` on. Returns the end."""
     i, written, waiting, began = 0, 0, False, False
     while i < n:
@@ -247,7 +247,7 @@ def _as_words(line, n, most, out, at):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _show(data, start, end, most, line, out, at):  # type: ignore[no-untyped-def]
+def _show(data, start, end, most, line, out, at):
     n = end - start
     tick, less, colon, dot = False, False, False, False
     for i in range(n):  # without a branch, hence several bytes at a time
@@ -267,7 +267,7 @@ def _show(data, start, end, most, line, out, at):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, cache=True)
-def _cut(data, start, end, line, out, at):  # type: ignore[no-untyped-def]
+def _cut(data, start, end, line, out, at):
     """Write the windows of data[start:end], from `at` on. Returns the end."""
     chars = _count_chars(data, start, end)
     if chars <= _MOST_CHARS:
@@ -286,7 +286,7 @@ def _cut(data, start, end, line, out, at):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _windows(data, offsets, out_offsets, out):  # type: ignore[no-untyped-def]
+def _windows(data, offsets, out_offsets, out):
     line, prose = np.empty(_MOST_BYTES, np.uint8), np.empty(1 << 16, np.uint8)
     out_offsets[0] = 0
     for d in range(offsets.size - 1):

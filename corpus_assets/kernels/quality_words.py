@@ -22,7 +22,7 @@ _LEAST = -500.0
 
 
 @njit(nogil=True, cache=True)
-def _scores(data, offsets, kind, lower, weights, bias, scale, out):  # type: ignore[no-untyped-def]
+def _scores(data, offsets, kind, lower, weights, bias, scale, out):
     words = np.empty(1 << 16, np.uint64)
     mask = np.uint64(weights.size - 1)
     for d in range(out.size):
@@ -40,7 +40,7 @@ def _scores(data, offsets, kind, lower, weights, bias, scale, out):  # type: ign
 
 
 @njit(nogil=True, cache=True)
-def _features(data, offsets, kind, lower, mask, starts, out):  # type: ignore[no-untyped-def]
+def _features(data, offsets, kind, lower, mask, starts, out):
     words = np.empty(1 << 16, np.uint64)
     for d in range(offsets.size - 1):
         size = offsets[d + 1] - offsets[d]

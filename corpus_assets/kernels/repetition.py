@@ -18,7 +18,7 @@ _U64 = np.uint64
 
 
 @njit(nogil=True, cache=True)
-def table_size(n):  # type: ignore[no-untyped-def]
+def table_size(n):
     """Slots for n keys: a power of two, at most two thirds of them full."""
     size = 16
     while 2 * size < 3 * n:
@@ -27,7 +27,7 @@ def table_size(n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def first_with(table, mask, stamp, key, index):  # type: ignore[no-untyped-def]
+def first_with(table, mask, stamp, key, index):
     """The first index filed under `key` since the stamp began; files `index` when there is none.
 
     Slot s is table[2 s], the key, and table[2 s + 1], stamp << 32 | index; another stamp means the slot is free.
@@ -46,7 +46,7 @@ def first_with(table, mask, stamp, key, index):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def count_repeats(keys, chars, n, table, stamp):  # type: ignore[no-untyped-def]
+def count_repeats(keys, chars, n, table, stamp):
     """(how many of keys[:n] came up before, sum of their chars)."""
     mask = _U64(table_size(n) - 1)
     repeats, repeated_chars = 0, 0
@@ -58,7 +58,7 @@ def count_repeats(keys, chars, n, table, stamp):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def fold_paragraphs(keys, chars, opens, n):  # type: ignore[no-untyped-def]
+def fold_paragraphs(keys, chars, opens, n):
     """Turn lines into paragraphs in place; returns their number. A line with opens[i] != 0 begins one.
 
     A paragraph is its lines joined by a newline: its chars are theirs and one for each newline.
@@ -74,7 +74,7 @@ def fold_paragraphs(keys, chars, opens, n):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _cover(at, n, first, starts, ends, width, only):  # type: ignore[no-untyped-def]
+def _cover(at, n, first, starts, ends, width, only):
     """Characters inside runs, those where runs overlap once: the runs equal to the one at word `only`, or, when that is
     negative, every run that came up before.
     """
@@ -88,7 +88,7 @@ def _cover(at, n, first, starts, ends, width, only):  # type: ignore[no-untyped-
 
 
 @njit(nogil=True, cache=True)
-def ngram_cover(words, starts, ends, n, table, stamp, scratch, cover):  # type: ignore[no-untyped-def]
+def ngram_cover(words, starts, ends, n, table, stamp, scratch, cover):
     """Characters of a document inside its most frequent run of 2, 3, 4 words and inside repeated runs of 5 … 10, into
     cover[2 … 10]. words[:n] are hashes, [starts, ends) the words' places in characters. Returns the last stamp used.
 

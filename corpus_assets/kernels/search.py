@@ -8,7 +8,7 @@ from numba import njit
 
 
 @njit(inline="always")
-def first_at_least(values, value):  # type: ignore[no-untyped-def]
+def first_at_least(values, value):
     """The first place in the rising `values` that is not below `value`; their number where all are."""
     low, high = 0, values.size
     while low < high:

@@ -18,18 +18,18 @@ _NEWLINE, _ZERO = np.uint32(0x0A), np.uint32(ord("0"))
 
 
 @njit(inline="always")
-def _may_end(c):  # type: ignore[no-untyped-def]
+def _may_end(c):
     return c == 0x2E or c == 0x21 or c == 0x3F
 
 
 @njit(inline="always")
-def _always_ends(c):  # type: ignore[no-untyped-def]
+def _always_ends(c):
     """。！？｡, the danda, the Arabic question mark and the Urdu full stop."""
     return c == 0x3002 or c == 0xFF01 or c == 0xFF1F or c == 0xFF61 or c == 0x0964 or c == 0x061F or c == 0x06D4
 
 
 @njit(nogil=True, cache=True)
-def _sentences(data, offsets, kind, lower, ends, words, out):  # type: ignore[no-untyped-def]
+def _sentences(data, offsets, kind, lower, ends, words, out):
     """Words with one space between them, sentences with one line feed; words[d] counts the words of row d, ends[d + 1]
     is where its text ends in `out`.
     """

@@ -20,7 +20,7 @@ def by_char(unit: str) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def char_hashes(data, i, end, kind, lower, out):  # type: ignore[no-untyped-def]
+def char_hashes(data, i, end, kind, lower, out):
     """64-bit hashes of the characters of the words of data[i:end], lower-cased, into `out` (room for end - i); returns
     their number. Whatever stands between two words is one space, so re-wrapping lines changes nothing.
     """
@@ -40,7 +40,7 @@ def char_hashes(data, i, end, kind, lower, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def unit_hashes(data, i, end, kind, lower, characters, out):  # type: ignore[no-untyped-def]
+def unit_hashes(data, i, end, kind, lower, characters, out):
     """`char_hashes` or `word_hashes`."""
     if characters:
         return char_hashes(data, i, end, kind, lower, out)

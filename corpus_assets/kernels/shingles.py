@@ -21,7 +21,7 @@ MILLION = 1_000_000
 
 
 @njit(nogil=True, cache=True)
-def _sets(data, offsets, kind, lower, characters, width, ends, out):  # type: ignore[no-untyped-def]
+def _sets(data, offsets, kind, lower, characters, width, ends, out):
     """Fill `out` with the sorted sets, row after row; ends[d + 1] is where row d ends."""
     words, at = np.empty(1 << 16, np.uint64), 0
     ends[0] = 0
@@ -57,7 +57,7 @@ def shingle_sets(text: pa.Array, shingle: int = SHINGLE, unit: str = "word") -> 
 
 
 @njit(nogil=True, cache=True)
-def _intersect(left, left_ends, left_rows, right, right_ends, right_rows, shared, union):  # type: ignore[no-untyped-def]
+def _intersect(left, left_ends, left_rows, right, right_ends, right_rows, shared, union):
     for d in range(shared.size):
         a, b = left_rows[d], right_rows[d]
         i, j, both = left_ends[a], right_ends[b], 0

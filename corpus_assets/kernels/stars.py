@@ -12,7 +12,7 @@ _OPEN, _NODE, _LEAST, _LAST = range(4)
 
 
 @njit(nogil=True, cache=True)
-def _large(nodes, others, state, left, right):  # type: ignore[no-untyped-def]
+def _large(nodes, others, state, left, right):
     found = 0
     for row in range(nodes.size):
         node, other = nodes[row], others[row]
@@ -28,7 +28,7 @@ def _large(nodes, others, state, left, right):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _small(nodes, others, state, left, right):  # type: ignore[no-untyped-def]
+def _small(nodes, others, state, left, right):
     found = 0
     for row in range(nodes.size):
         node, other = nodes[row], others[row]

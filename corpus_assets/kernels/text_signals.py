@@ -101,18 +101,18 @@ def _row_hash(words: Sequence[int]) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _is_control(c):  # type: ignore[no-untyped-def]
+def _is_control(c):
     """C0 but for tab, line feed and carriage return; DEL; C1."""
     return (c < 0x20 and c != 0x09 and c != 0x0A and c != 0x0D) or 0x7F <= c < 0xA0
 
 
 @njit(nogil=True, cache=True)
-def _per_million(part, whole):  # type: ignore[no-untyped-def]
+def _per_million(part, whole):
     return part * 1_000_000 // whole if whole > 0 else 0
 
 
 @njit(nogil=True, cache=True)
-def _scan_words(data, i, end, kind, lower, words, starts, ends, row):  # type: ignore[no-untyped-def]
+def _scan_words(data, i, end, kind, lower, words, starts, ends, row):
     """Words as in `words.word_spans`, but with places in characters; and what is counted of characters and words, into
     row. Returns the number of words.
     """
@@ -159,7 +159,7 @@ def _scan_words(data, i, end, kind, lower, words, starts, ends, row):  # type: i
 
 
 @njit(nogil=True, cache=True)
-def _distinct_stop_words(words, starts, ends, n, keys, lengths, mask):  # type: ignore[no-untyped-def]
+def _distinct_stop_words(words, starts, ends, n, keys, lengths, mask):
     """How many of a set's entries occur; the words of one stand after each other with nothing between them."""
     seen = np.zeros(keys.size, np.bool_)
     for i in range(n):
@@ -177,7 +177,7 @@ def _distinct_stop_words(words, starts, ends, n, keys, lengths, mask):  # type: 
 
 
 @njit(nogil=True, cache=True)
-def _is_bullet(first, second_is_space):  # type: ignore[no-untyped-def]
+def _is_bullet(first, second_is_space):
     for bullet in BULLETS:
         if first == bullet:
             return True
@@ -185,7 +185,7 @@ def _is_bullet(first, second_is_space):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _scan_lines(data, i, end, kind, keys, chars, opens, row):  # type: ignore[no-untyped-def]
+def _scan_lines(data, i, end, kind, keys, chars, opens, row):
     """Lines that are not empty once white space at their ends is off: a 64-bit key and the characters of each, and
     whether it opens a paragraph; and what is counted of lines, into row. Returns the number of lines.
     """
@@ -220,7 +220,7 @@ def _scan_lines(data, i, end, kind, keys, chars, opens, row):  # type: ignore[no
 
 
 @njit(nogil=True, cache=True)
-def _ends_in_ellipsis(data, end, length):  # type: ignore[no-untyped-def]
+def _ends_in_ellipsis(data, end, length):
     """Whether the `length` characters before byte `end` close with three full stops or U+2026."""
     if data[end - 1] == 0x2E:
         return length >= 3 and data[end - 2] == 0x2E and data[end - 3] == 0x2E
@@ -228,7 +228,7 @@ def _ends_in_ellipsis(data, end, length):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _measure(data, offsets, kind, lower, which, first, stop_keys, lengths, masks, out):  # type: ignore[no-untyped-def]
+def _measure(data, offsets, kind, lower, which, first, stop_keys, lengths, masks, out):
     longest = 0
     for d in range(offsets.size - 1):
         longest = max(longest, offsets[d + 1] - offsets[d])

@@ -16,7 +16,7 @@ _HASH, _PERCENT, _SLASH, _QUESTION, _BACKSLASH = 0x23, 0x25, 0x2F, 0x3F, 0x5C
 
 
 @njit(nogil=True, cache=True)
-def _digit(c):  # type: ignore[no-untyped-def]
+def _digit(c):
     """The value of a hex digit; -1 for another byte."""
     if 0x30 <= c <= 0x39:
         return c - 0x30
@@ -28,20 +28,20 @@ def _digit(c):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _unreserved(c):  # type: ignore[no-untyped-def]
+def _unreserved(c):
     return (
         0x30 <= c <= 0x39 or 0x41 <= c <= 0x5A or 0x61 <= c <= 0x7A or c == 0x2D or c == 0x2E or c == 0x5F or c == 0x7E
     )
 
 
 @njit(nogil=True, cache=True)
-def _left_out(c):  # type: ignore[no-untyped-def]
+def _left_out(c):
     """Tab, line feed, carriage return."""
     return c == 0x09 or c == 0x0A or c == 0x0D
 
 
 @njit(nogil=True, cache=True)
-def _kept(data, i, end):  # type: ignore[no-untyped-def]
+def _kept(data, i, end):
     """The place of the first byte from i on that is not left out; `end` or more where there is none."""
     while i < end and _left_out(data[i]):
         i += 1
@@ -49,7 +49,7 @@ def _kept(data, i, end):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _rewrite(data, offsets, ends, out):  # type: ignore[no-untyped-def]
+def _rewrite(data, offsets, ends, out):
     """Row after row into `out` (room for three bytes a byte, and one a row)."""
     n = 0
     for d in range(ends.size):

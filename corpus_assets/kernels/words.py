@@ -17,7 +17,7 @@ _U32, _U64 = np.uint32, np.uint64
 
 
 @njit(inline="always")
-def decode(data, i):  # type: ignore[no-untyped-def]
+def decode(data, i):
     """(code point, index after it) of the valid UTF-8 at data[i]."""
     b = _U32(data[i])
     if b < 0x80:
@@ -37,7 +37,7 @@ def decode(data, i):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def word_hashes(data, i, end, kind, lower, out):  # type: ignore[no-untyped-def]
+def word_hashes(data, i, end, kind, lower, out):
     """64-bit hashes of the words of data[i:end] into `out` (room for end - i); returns their number.
 
     FNV-1a over the lower-cased code points, one step a code point.
@@ -62,7 +62,7 @@ def word_hashes(data, i, end, kind, lower, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def word_spans(data, i, end, kind, lower, hashes, starts, ends):  # type: ignore[no-untyped-def]
+def word_spans(data, i, end, kind, lower, hashes, starts, ends):
     """As `word_hashes`, and the byte range [start, end) of each word in `data`."""
     n, h, inside = 0, FNV_OFFSET, False
     while i < end:
@@ -87,7 +87,7 @@ def word_spans(data, i, end, kind, lower, hashes, starts, ends):  # type: ignore
 
 
 @njit(inline="always")
-def mix64(x):  # type: ignore[no-untyped-def]
+def mix64(x):
     """The 64-bit finalizer of MurmurHash3 (fmix64)."""
     x = (x ^ (x >> _U64(33))) * _U64(0xFF51AFD7ED558CCD)
     x = (x ^ (x >> _U64(33))) * _U64(0xC4CEB9FE1A85EC53)
@@ -95,7 +95,7 @@ def mix64(x):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def ngram_hashes(words, n, width, out):  # type: ignore[no-untyped-def]
+def ngram_hashes(words, n, width, out):
     """64-bit hashes of the n - width + 1 runs of `width` words; a shorter text is one run, no word none."""
     m = max(n - width + 1, min(n, 1))
     for j in range(m):
@@ -107,7 +107,7 @@ def ngram_hashes(words, n, width, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _count(data, offsets, kind, lower, out):  # type: ignore[no-untyped-def]
+def _count(data, offsets, kind, lower, out):
     words = np.empty(1 << 16, np.uint64)
     for d in range(out.size):
         size = offsets[d + 1] - offsets[d]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus_assets.plans.evidence_lookup import DocumentRows
+from corpus_assets.plans.evidence_lookup import DocumentRows, anywhere
 from corpus_assets.plans.published_version import PublishedVersion, open_published, published_versions
 from corpus_assets.plans.snapshot_corpus import corpus_of, snapshots_below
 from corpus_assets.plans.token_trace_back import SnapshotHolding, Wanted, trace_back
@@ -165,7 +165,7 @@ def _version(version: PublishedVersion, target: Target) -> tuple[VersionHolding,
     found = (
         rows.of_source(target.source, _COLUMNS)
         if target.source is not None
-        else rows.where(target.of_urls, lambda least, most: True, _COLUMNS)  # noqa: ARG005
+        else rows.where(target.of_urls, anywhere, _COLUMNS)
     )
     shards: dict[int, HeldShard] = {}
     first_rows = _first_rows(version)

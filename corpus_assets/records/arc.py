@@ -98,7 +98,7 @@ class _Bytes(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # BufferedReader's own buffer is one
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)

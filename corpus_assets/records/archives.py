@@ -59,7 +59,7 @@ def read_tar(path: Path, url: str, limits: Limits, tally: Tally, budget: Archive
         try:
             tar = tarfile.open(  # noqa: SIM115  its stream is closed above
                 fileobj=stream, mode="r|", tarinfo=_StrictTarInfo, encoding="utf-8", errors="backslashreplace"
-            )  # type: ignore[call-overload]
+            )  # type: ignore[call-overload]  # it needs no more of a file object than read(n)
             index = 0
             while (info := tar.next()) is not None:
                 file = tar.extractfile(info) if info.isreg() else None
@@ -202,7 +202,7 @@ class _StrictTarInfo(tarfile.TarInfo):
     def fromtarfile(cls, tar: tarfile.TarFile) -> "_StrictTarInfo":
         try:
             return super().fromtarfile(tar)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # typeshed does not know it
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"{error or 'no header'} where a member or the end mark belongs") from None
@@ -210,4 +210,4 @@ class _StrictTarInfo(tarfile.TarInfo):
     def _proc_member(self, tar: tarfile.TarFile) -> Any:
         if self.size < 0 or (self.type in _HEADERS and self.size > _MAX_HEADER_BYTES):
             raise tarfile.ReadError(f"a header of {self.size} bytes, at most {_MAX_HEADER_BYTES} are read")
-        return super()._proc_member(tar)  # type: ignore[misc]
+        return super()._proc_member(tar)  # type: ignore[misc]  # nor this

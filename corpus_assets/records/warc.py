@@ -115,7 +115,7 @@ def _records(stream: "_Tail", path: Path) -> Iterator[tuple[WarcRecord, int]]:
 
 def _iterator(stream: "_Tail") -> ArchiveIterator:
     return ArchiveIterator(
-        stream,  # type: ignore[arg-type]
+        stream,  # type: ignore[arg-type]  # it needs no more than read(n)
         parse_http=False,
         stream_detect=False,
         max_header_len=_MAX_HEADER_BYTES,
@@ -203,7 +203,7 @@ class _Gunzip:
     """
 
     def __init__(self, source: Readable, path: Path) -> None:
-        self._reader, self._path, self._checked = GzipReader(source), path, False  # type: ignore[arg-type]
+        self._reader, self._path, self._checked = GzipReader(source), path, False  # type: ignore[arg-type]  # likewise
         self._position = 0
         self._file: BinaryIO | None = None
         self._exact: Gunzip | None = None

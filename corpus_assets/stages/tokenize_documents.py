@@ -233,7 +233,7 @@ def _verified(path: str, sha256: str) -> bytes:
 def require_library() -> None:
     """Raises ConfigError where the tokenizers library is not installed."""
     try:
-        import tokenizers  # noqa: F401
+        import tokenizers  # noqa: F401  only whether it can be
     except ImportError:
         raise ConfigError(
             "the tokenizers library is not installed; install it with: pip install 'corpus-assets[tokens]'"

@@ -41,8 +41,8 @@ class OpenShards:
             self.ask([number])
         try:
             return future.result()
-        except BaseException:
-            with self._lock:  # asked for again it is tried again
+        except BaseException:  # asked for again it is tried again
+            with self._lock:
                 self._asked.pop(number, None)
             raise
 

@@ -93,7 +93,7 @@ class Cache:
                     on_busy()
                 told = True
                 wait(_LOOK_AGAIN_SECONDS)
-            except BaseException:
+            except BaseException:  # an interrupt
                 os.close(fd)
                 raise
         try:

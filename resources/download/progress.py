@@ -11,16 +11,16 @@ _log = logging.getLogger("corpus.fetch")
 
 
 class Progress(Protocol):
-    def begin(self, file: str, done: int, total: int) -> None:
+    def begin(self, file: str, done: int, total: int, /) -> None:
         """Work on a file starts; `done` bytes of `total` need no download."""
 
-    def advance(self, file: str, done: int) -> None:
+    def advance(self, file: str, done: int, /) -> None:
         """`done` bytes of the file are here now (fewer than before after a restart)."""
 
-    def event(self, file: str, words: str) -> None:
+    def event(self, file: str, words: str, /) -> None:
         """Something a person may want to know: a failed try, a changed file, bytes cut back, a quarantine."""
 
-    def end(self, file: str, words: str) -> None:
+    def end(self, file: str, words: str, /) -> None:
         """Work on a file is over."""
 
 

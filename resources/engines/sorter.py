@@ -84,7 +84,7 @@ def _sort_on_disk(
         """DuckDB turns what is raised here into a text; keep it, to raise it as it was."""
         try:
             yield from batches
-        except BaseException as error:
+        except BaseException as error:  # raised again below
             failures.append(error)
             raise
 

@@ -55,7 +55,7 @@ class SparkEngine:
             )
         except CorpusError:
             raise
-        except Exception as error:
+        except Exception as error:  # of whatever class Spark, py4j or Java choose
             raise _as_raised(error) from error
 
     def close(self) -> None:
@@ -145,14 +145,14 @@ class SparkEngine:
         self.session.addTag(tag)
         try:
             return [pickle.loads(row[0]) for row in answers.collect()]
-        except BaseException as error:
+        except BaseException as error:  # raised again; an interrupt has to reach the cluster, too
             with suppress(Exception):  # where Spark is gone, nothing goes on
                 self.session.interruptTag(tag)
             if (meant := _as_raised(error)) is error:
                 raise
             raise meant from error
         finally:
-            with suppress(Exception):
+            with suppress(Exception):  # likewise: the answers, or the first error, are what counts
                 self.session.removeTag(tag)
 
 

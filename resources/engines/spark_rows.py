@@ -14,7 +14,7 @@ from formats.errors import ConfigError
 from resources.engines.contract import Batches
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
 _SAME_BITS = {
     pa.uint8(): pa.int8(),
@@ -83,7 +83,7 @@ def spark_schema(carried: pa.Schema) -> "StructType":
     return StructType([StructField(field.name, _spark_type(field.type)) for field in carried])
 
 
-def _spark_type(kind: pa.DataType):  # type: ignore[no-untyped-def]
+def _spark_type(kind: pa.DataType) -> "DataType":
     from pyspark.sql import types
 
     return {

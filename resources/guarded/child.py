@@ -18,19 +18,19 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 LENGTH = struct.Struct("<Q")
 """Goes before every answer."""
 
 
-def send(out: BinaryIO, message: bytes) -> None:
+def send(out: IO[bytes], message: bytes) -> None:
     out.write(LENGTH.pack(len(message)))
     out.write(message)
     out.flush()
 
 
-def receive(source: BinaryIO, max_bytes: int) -> bytes | None:
+def receive(source: IO[bytes], max_bytes: int) -> bytes | None:
     """The next answer; None where the other end is gone. Raises ValueError for one that says it is longer."""
     head = source.read(LENGTH.size)
     if len(head) < LENGTH.size:
@@ -76,7 +76,7 @@ def main(function: str, lifeline: int, cpu_seconds: float, wall_seconds: float, 
         send(answers, json.dumps(answer).encode("ascii"))
 
 
-def _next_request(requests: BinaryIO) -> list[tuple[Any, ...]] | None:
+def _next_request(requests: IO[bytes]) -> list[tuple[Any, ...]] | None:
     try:
         return pickle.load(requests)
     except EOFError:
@@ -108,7 +108,7 @@ def _lower(limit: int, wanted: int) -> None:
     resource.setrlimit(limit, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
+def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
     """(requests, answers). Whatever else reads finds nothing, and what is printed goes to stderr."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:

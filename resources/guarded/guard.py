@@ -80,8 +80,8 @@ class Guard:
                         yield _first(waiting)
                 while waiting:
                     yield _first(waiting)
-            except BaseException:
-                self.close()  # else the threads would go on to the end of what is under way
+            except BaseException:  # else the threads would go on to the end of what is under way
+                self.close()
                 threads.shutdown(cancel_futures=True)
                 raise
 
@@ -118,7 +118,7 @@ class Guard:
         process = self._free_process()
         try:
             results = process.ask(items)
-        except BaseException as error:
+        except BaseException as error:  # an interrupt leaves a half read answer, too
             process.kill()
             with self._lock:
                 self._all.discard(process)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from formats.errors import ConfigError, TransientError
 from resources.guarded import child
@@ -83,8 +83,8 @@ class Process:
             os.close(lifeline)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
-        self._answers: BinaryIO = self._process.stdout  # type: ignore[assignment]
+        self._requests = self._process.stdin
+        self._answers = self._process.stdout
         for pipe in (self._requests, self._answers):
             _widen(pipe)
         if child.receive(self._answers, limits.memory_bytes) is None:
@@ -144,7 +144,7 @@ class Process:
         return DiedError(cause, f"it was ended by {number.name}", fresh=self._fresh)
 
 
-def _widen(pipe: BinaryIO) -> None:
+def _widen(pipe: IO[bytes]) -> None:
     """Fewer turns between two processes; the system's smaller size also works."""
     with suppress(OSError):
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)

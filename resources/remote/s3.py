@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -148,8 +148,7 @@ class S3Store:
             while data:
                 whole.update(data)
                 part = {"PartNumber": len(parts) + 1, "ChecksumSHA256": _base64(hashlib.sha256(data).digest())}
-                send = {**upload, **part, "Body": data}
-                answer = self._asked(name, lambda send=send: self._client.upload_part(**send))  # type: ignore[misc]
+                answer = self._asked(name, partial(self._client.upload_part, **upload, **part, Body=data))
                 parts.append({**part, "ETag": answer["ETag"]})
                 data = file.read(len(first))
             _hold(path, whole.hexdigest(), sha256)

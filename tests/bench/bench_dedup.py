@@ -132,7 +132,7 @@ CASES = {
 
 
 @njit(nogil=True)
-def similar_pairs(hashes, ends, threshold):  # type: ignore[no-untyped-def]
+def similar_pairs(hashes, ends, threshold):
     """Every pair of sets at or above the threshold in millionths, by comparing all of them."""
     n = ends.size - 1
     a, b, found = np.empty(n * 50, np.int64), np.empty(n * 50, np.int64), 0

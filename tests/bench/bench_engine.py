@@ -35,7 +35,7 @@ def as_is(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def rows_again(_bucket, batches):  # type: ignore[no-untyped-def]
+def rows_again(_bucket, batches):
     yield from batches
 
 

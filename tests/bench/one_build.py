@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import corpus_assets.start  # noqa: F401
+import corpus_assets.start  # noqa: F401  first, as in the command
 from tests.bench.measure import cpu_of, cpu_seconds
 
 if TYPE_CHECKING:

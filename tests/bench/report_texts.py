@@ -126,7 +126,7 @@ def kinds_of_pages(data: Path) -> Table:
     )
 
 
-def _bars(title: str, scores: Sequence[Score]):  # type: ignore[no-untyped-def]
+def _bars(title: str, scores: Sequence[Score]):
     return bars_in_order(title, [(one.name, round(1000 * one.f1)) for one in scores])
 
 

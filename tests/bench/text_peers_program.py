@@ -75,7 +75,7 @@ def dolma_regex(told: dict[str, Any]) -> Callable[[], Any]:
 
 
 def _dolma(name: str, texts: list[str]) -> Callable[[], Any]:
-    import dolma.taggers.pii  # noqa: F401
+    import dolma.taggers.pii  # noqa: F401  which registers them
     from dolma.core.data_types import Document
     from dolma.core.registry import TaggerRegistry
 
@@ -181,7 +181,7 @@ def missing() -> dict[str, str]:
     for tool, module in MODULES.items():
         try:
             __import__(module)
-        except Exception as error:
+        except Exception as error:  # a library may raise anything while it is imported; what, is the answer
             found[tool] = f"{type(error).__name__}: {error}"
     return found
 

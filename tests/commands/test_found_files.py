@@ -130,7 +130,8 @@ def test_an_argument_that_is_no_file_is_refused_as_what_it_is(folder, argument, 
 
 
 @pytest.mark.parametrize("argument", ["data", "data/**/*.txt"])
-def test_a_folder_that_cannot_be_read_is_an_error_not_fewer_files(folder, monkeypatch, argument):  # noqa: ARG001
+@pytest.mark.usefixtures("folder")
+def test_a_folder_that_cannot_be_read_is_an_error_not_fewer_files(monkeypatch, argument):
     real = os.scandir
 
     def scandir(path):

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import corpus_assets.start  # noqa: F401
+import corpus_assets.start  # noqa: F401  first, as in the command
 from tests.faultlab.results import Result
 from tests.faultlab.tally import table
 

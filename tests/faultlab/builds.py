@@ -177,7 +177,7 @@ def _be_the_build(root: Path, how: How, log: Path, words: tuple, theirs: tuple[i
             resource.setrlimit(resource.RLIMIT_FSIZE, (how.file_limit, how.file_limit))
         hooks.install(*words)
         code = _command(root, how, words[2:4])
-    except BaseException:
+    except BaseException:  # the log has it; out of a fork nothing may go on
         traceback.print_exc()
         sys.stderr.flush()
     finally:
@@ -196,7 +196,7 @@ def _print_to(log: Path) -> None:
     os.dup2(out, 1)
     os.dup2(out, 2)
     os.close(out)
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115  they stay
 
 
 def _command(root: Path, how: How, pipes: tuple[int, int] = (-1, -1)) -> int:
@@ -206,7 +206,7 @@ def _command(root: Path, how: How, pipes: tuple[int, int] = (-1, -1)) -> int:
         build_command.build = lambda layout, key, **_: by_plans(layout, key, how, pipes)
     try:
         return cli.main(["--root", str(root), "build", how.version])
-    except Exception:
+    except Exception:  # as the interpreter would tell it
         traceback.print_exc()
         return 99
     finally:

@@ -164,7 +164,7 @@ def test_a_second_name_of_a_finished_file_is_not_cut_as_unfinished(tmp_path: Pat
 @pytest.fixture
 def ended_well(tmp_path: Path) -> Trial:
     """A trial whose last build ended with exit code 0, and the bytes it had to have."""
-    trial = Trial(SimpleNamespace(scratch=tmp_path), 0)  # type: ignore[arg-type]
+    trial = Trial(SimpleNamespace(scratch=tmp_path), 0)
     layout = Layout(trial.root)
     docs = [corpus_shard.Doc(f"a:{i}", f"text {i}", "a", {"url": "u", "license_spdx": "CC0-1.0"}) for i in range(3)]
     corpus_shard.write_shards(docs, layout.version(V1), dataset="starter", version="v1", shard_rows=2)

@@ -299,11 +299,11 @@ BAD_DOCS = {
     "null license": [Doc("a:0", "x", "a", {**META, "license_spdx": None})],
     "repeated id": [doc(0), doc(1), doc(0, "Another text.")],
     "empty id": [Doc("", "x", "a", META)],
-    "id is no text": [Doc(7, "x", "a", META)],  # type: ignore[arg-type]
-    "text is bytes": [doc(0, b"x")],  # type: ignore[arg-type]
-    "text is missing": [doc(0, None)],  # type: ignore[arg-type]
+    "id is no text": [Doc(7, "x", "a", META)],
+    "text is bytes": [doc(0, b"x")],
+    "text is missing": [doc(0, None)],
     "no source": [Doc("a:0", "x", "", META)],
-    "meta is missing": [Doc("a:0", "x", "a", None)],  # type: ignore[arg-type]
+    "meta is missing": [Doc("a:0", "x", "a", None)],
     "empty lang": [doc(0, lang="")],
     "lone surrogate in text": [doc(0, LONE)],
     "lone surrogate in id": [Doc(LONE, "x", "a", META)],

@@ -42,7 +42,7 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [  # type: ignore[attr-defined]
+            node.body = [
                 one
                 for one in body
                 if not (

@@ -118,7 +118,7 @@ def _kept(fates: Iterable[Fate]) -> list[Fate]:
     return [fate for fate in fates if fate.verdict == "kept"]
 
 
-def _same_text(fates, group, order) -> None:  # type: ignore[no-untyped-def]
+def _same_text(fates, group, order) -> None:
     """Of equal texts of a group the first in order stays; a text of white space alone equals no other."""
     first: dict[tuple[str, str], Fate] = {}
     for fate in sorted(fates, key=order):

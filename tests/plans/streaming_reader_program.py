@@ -29,7 +29,7 @@ class StandIn(ModuleType):
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name, path=None, target=None):  # noqa: ARG002  the interface of the import system
+    def find_spec(self, name, _path=None, _target=None):
         if name.split(".")[0] in ABSENT:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None

@@ -29,14 +29,14 @@ def test_members_are_held_against_the_median_of_their_cluster(members, ratio):
     assert unlike_their_cluster(clusters, lengths, ratio).tolist() == expected
 
 
-def built(root, sources, **near):  # type: ignore[no-untyped-def]
+def built(root, sources, **near):
     """(build, pairs) of a small version."""
     dedup_runs.run(root, sources, Rules(), **near)
     layout = Layout(root)
     return Build(layout, LocalEngine(scratch=root / "scratch", workers=1)), load_pairs(layout, V1)
 
 
-def swallowed(root, **near):  # type: ignore[no-untyped-def]
+def swallowed(root, **near):
     """A source of which one document of four stays, and one that loses nothing."""
     forum = source("forum", text(0), text(1), text(2), "a text that nobody else has written down so far", rank=20)
     return built(root, [source("books", text(), rank=1), forum], **near)

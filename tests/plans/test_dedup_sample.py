@@ -83,7 +83,7 @@ def test_the_page_escapes_texts_marks_what_differs_and_runs_its_own_script_alone
     assert "<mark>badly" in page
     assert "script-src 'sha256-" in page
     assert page.count("<script>") == 1
-    head = unescape(re.search(r'data-head="([^"]*)"', page)[1])  # type: ignore[index]
+    head = unescape(re.search(r'data-head="([^"]*)"', page)[1])
     assert f'"manifest_sha256": "{version.digest}"' in head
     pair = drawn.pairs[0]
     hostile = dedup_sample.SampledPair(

@@ -206,8 +206,8 @@ rows = st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("xy"), st.samp
 
 
 def table_of(listed):
-    columns = [[key for key, _, _ in listed], [f"s:{i}" for i in range(len(listed))], *zip(*[r[1:] for r in listed])]  # noqa: B905
-    return pa.table(columns if listed else [[], [], [], []], schema=ROWS)
+    keys, kinds, values = zip(*listed, strict=True) if listed else ((), (), ())
+    return pa.table([keys, [f"s:{i}" for i in range(len(listed))], kinds, values], schema=ROWS)
 
 
 @given(rows, rows)

@@ -10,17 +10,17 @@ LONG = [f"word{n}" for n in range(300)]
 words = st.lists(st.sampled_from(["ash", "birch", "été", "猫", "elm,", "\n"]), max_size=20).map(" ".join)
 
 
-def sides(left, right, width):  # type: ignore[no-untyped-def]
+def sides(left, right, width):
     """The pieces of either text, row after row."""
     rows = differences(left, right, width)
     return [piece for row in rows for piece in row.left], [piece for row in rows for piece in row.right]
 
 
-def own(pieces):  # type: ignore[no-untyped-def]
+def own(pieces):
     return [word for piece in pieces if piece.own for word in reference.words(piece.text)]
 
 
-def said(pieces):  # type: ignore[no-untyped-def]
+def said(pieces):
     return reference.words("".join(piece.text for piece in pieces))
 
 

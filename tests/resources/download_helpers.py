@@ -55,7 +55,7 @@ def fetcher(cache: Path, memory: Remembered | None = None, **settings: object) -
     """A fetcher with small intervals, which does not wait between tries."""
     memory = memory or Remembered()
     values = {"interval_bytes": INTERVAL, "read_timeout_seconds": 120.0, **settings}
-    return Fetcher(cache, FetchSettings(**values), memory, memory.wait)  # type: ignore[arg-type]
+    return Fetcher(cache, FetchSettings(**values), memory, memory.wait)
 
 
 def names_in(cache: Path) -> set[str]:

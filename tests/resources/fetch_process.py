@@ -30,7 +30,7 @@ ON_DISK = ("write", "fsync", "replace", "rename", "unlink", "chmod")
 class _Events(LogProgress):
     """Prints events, for a test to read."""
 
-    def event(self, file: str, words: str) -> None:  # noqa: ARG002
+    def event(self, _file: str, words: str) -> None:
         print(words, flush=True)
 
 
@@ -49,7 +49,7 @@ def report_received(report: Path) -> None:
         pwrite(fd, struct.pack("<q", self.position + len(block)), 0)
         add(self, block)
 
-    PartialFile.add = reporting_add  # type: ignore[method-assign]
+    PartialFile.add = reporting_add
 
 
 def received(report: Path) -> int:

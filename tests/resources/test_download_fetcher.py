@@ -536,7 +536,7 @@ def test_a_byte_the_disk_changes_during_the_fetch_is_found_before_the_file_gets_
         data[10] ^= 1
         part.write_bytes(data)
 
-    memory.wait = flip_a_byte  # type: ignore[method-assign]
+    memory.wait = flip_a_byte
     with serving(CONTENT, [Answer(drop_after=100_000)]) as (server, url):
         [path] = fetcher(tmp_path, memory).fetch_all([wanted(url, CONTENT)])
     assert path.read_bytes() == CONTENT

@@ -143,7 +143,7 @@ def test_a_slow_receiver_does_not_hold_up_the_others(outbox: Outbox) -> None:
     assert fast_is_told.wait(60)
     slow_may_end.set()
     delivering.join()
-    assert [one.taken for one in receivers] == [["a"], ["a"]]  # type: ignore[attr-defined]
+    assert [one.taken for one in receivers] == [["a"], ["a"]]
 
 
 def test_retry_after_is_kept_even_by_a_new_process_and_even_a_day_is_at_most_an_hour(
