@@ -4,7 +4,7 @@ Spec: model_config.md.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,8 +22,9 @@ _TODO = "delete it and train the model again; a model that a config pins stays w
 class _Object(Kind):
     """Any JSON object."""
 
-    def problems(self, value: Any, path: str) -> "list[Problem]":  # type: ignore[override]
-        return [] if isinstance(value, dict) else [(path, f"expected an object, found {described(value)}")]
+    def problems(self, value: Any, path: str) -> Iterator[Problem]:
+        if not isinstance(value, dict):
+            yield path, f"expected an object, found {described(value)}"
 
     def schema(self) -> dict[str, Any]:
         return {"type": "object"}
