@@ -160,13 +160,23 @@ NEAR_ITEMS = _schema(
 )
 """One row a document that stayed and holds much of a protected item; `share` in millionths."""
 
+EXTRACTION = _schema(
+    "extraction",
+    ("id", pa.large_string()),
+    ("expected_error", pa.int32()),
+    ("extractor", pa.large_string()),
+)
+"""One row a raw document that the block extractor judged: what it expects wrong, in thousandths, and whose text it has.
+"""
+
 OPTIONAL = {
     "listed_sites": LISTED_SITES,
     "listed_words": LISTED_WORDS,
     "capped_documents": CAPPED_DOCUMENTS,
     "near_items": NEAR_ITEMS,
+    "extraction": EXTRACTION,
 }
-"""Tables of versions whose config asks for them; near_items of those that have such documents."""
+"""Tables of versions whose config asks for them; near_items and extraction of those that have such documents."""
 TABLES = SCHEMAS | OPTIONAL
 
 

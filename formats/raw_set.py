@@ -18,14 +18,17 @@ import pyarrow as pa
 import pyarrow.json
 import zstandard
 
-from formats import canonical, compressed, dataset, durable, userinfo
+from formats import canonical, compressed, dataset, durable, judged_pages, userinfo
 from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError, CorruptDataError
 from formats.json_fields import MAX_WHOLE
+from formats.judged_pages import JudgedWriter, Judgement
 from formats.numbered_lines import numbered_lines
 from formats.stage_tables import RAW
 
 VERSION = 1
+WITH_JUDGED = 2
+"""The version of a set that has judged pages: VERSION and one key more."""
 MANIFEST, LOCK, REJECTS = "manifest.json", "manifest.json.lock", "rejects.jsonl.zst"
 PART_BYTES = 8 * 1024 * 1024
 """A part is cut before the line that would take it beyond this many uncompressed bytes. Workers share parts and hold
@@ -75,6 +78,13 @@ class RawSet:
     rejects_shard: Shard
     digest: str
     """SHA-256 of manifest.json: names every byte of the set."""
+    judged: Shard | None = None
+    """The judged pages, where there are any (formats.judged_pages)."""
+
+    @property
+    def shards(self) -> tuple[Shard, ...]:
+        """Every file beside manifest and lock."""
+        return (*self.parts, self.rejects_shard, *((self.judged,) if self.judged else ()))
 
     @property
     def documents(self) -> int:
@@ -116,10 +126,13 @@ class RawSetWriter:
         self._part, self._rejects = bytearray(), bytearray()
         self._rejects_bytes, self._rejects_hasher = 0, hashlib.sha256()
         self._part_documents = self._documents = self._file_rejects = self._first_k = 0
+        self._judged = JudgedWriter(folder)
 
-    def add_document(self, url: str, fetched_at: str, license_spdx: str, text: str) -> None:
-        """A user and a password in the url are left out. Raises UnicodeEncodeError, and adds nothing, when a value
-        holds a lone surrogate.
+    def add_document(
+        self, url: str, fetched_at: str, license_spdx: str, text: str, judged: Judgement | None = None
+    ) -> None:
+        """A user and a password in the url are left out; `judged` is what its extractor expects. Raises
+        UnicodeEncodeError, and adds nothing, when a value holds a lone surrogate.
         """
         line = (
             f'{{"url":{_quoted(userinfo.without(url))},"fetched_at":{_quoted(fetched_at)},"license_spdx":{_quoted(license_spdx)},'
@@ -129,6 +142,8 @@ class RawSetWriter:
             self._write_part()
         self._part += line
         self._part_documents += 1
+        if judged:
+            self._judged.add(self._documents, judged)
         self._documents += 1
 
     def add_reject(self, url: str, position: int, reason: str) -> None:
@@ -156,10 +171,10 @@ class RawSetWriter:
         if self._part:
             self._write_part()
         self._write_rejects()
-        num_rejects = sum(self._reasons.values())
+        num_rejects, judged = sum(self._reasons.values()), self._judged.finish()
         manifest = {
             "format": "raw_set",
-            "version": VERSION,
+            "version": WITH_JUDGED if judged else VERSION,
             **self._head,
             "files": [asdict(file) for file in self._files],
             "parts": self._parts,
@@ -177,7 +192,7 @@ class RawSetWriter:
                 "bytes": sum(file.bytes for file in self._files),
                 "decompressed_bytes": sum(file.decompressed_bytes for file in self._files),
             },
-        }
+        } | ({"judged": judged} if judged else {})
         data = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
         durable.write_file(self._folder / MANIFEST, data)
         durable.write_digest(self._folder / LOCK, hashlib.sha256(data).hexdigest())
@@ -218,6 +233,8 @@ def open_set(folder: Path) -> RawSet:
     try:
         manifest = durable.json_value(data)
         form = (manifest["format"], manifest["version"])
+        has_judged = form == ("raw_set", WITH_JUDGED)
+        judged = _shard(folder, 0, manifest["judged"], "documents", judged_pages.NAME) if has_judged else None
         parts = tuple(_shard(folder, i, part, "documents", part_name(i)) for i, part in enumerate(manifest["parts"]))
         rejects = _shard(folder, 0, manifest["rejects"], "rejects", REJECTS)
         files = tuple(_file(file) for file in manifest["files"])
@@ -226,9 +243,13 @@ def open_set(folder: Path) -> RawSet:
         identity_of(head["ledger_row_digest"], head["extractor"])  # half a surrogate pair has none
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptDataError(path, "manifest", "a raw set's manifest", repr(error)[:200], _TODO) from None
-    if form != ("raw_set", VERSION):
-        raise CorruptDataError(path, "format", f"raw_set {VERSION}", f"{form!r:.200}", "use the release that made it")
-    return RawSet(folder, **head, files=files, parts=parts, rejects=reasons, rejects_shard=rejects, digest=digest)
+    if form != ("raw_set", VERSION) and not has_judged:
+        raise CorruptDataError(
+            path, "format", f"raw_set {VERSION} or {WITH_JUDGED}", f"{form!r:.200}", "use the release that made it"
+        )
+    return RawSet(
+        folder, **head, files=files, parts=parts, rejects=reasons, rejects_shard=rejects, digest=digest, judged=judged
+    )
 
 
 def read_part(

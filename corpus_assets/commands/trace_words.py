@@ -78,6 +78,8 @@ def document_lines(document: TracedDocument, whole_text: bool) -> Iterator[Line]
     if raw := document.raw:
         yield "raw line", f"{raw.part} line {raw.line:,} (from 0), crawled {raw.fetched_at}"
         yield "raw text", raw.text if whole_text else _excerpt(raw.text)
+    if extraction := document.extraction:
+        yield "extracted", extraction.words
     yield from _origin(document.file, document.ledger)
 
 

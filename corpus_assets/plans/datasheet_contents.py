@@ -7,7 +7,7 @@ from corpus_assets.plans import datasheet_pictures as drawn
 from corpus_assets.plans import datasheet_words
 from corpus_assets.plans import page_markup as markup
 from corpus_assets.plans.datasheet_figures import Figures
-from corpus_assets.plans.for_people import num_bytes, plural
+from corpus_assets.plans.for_people import num_bytes, plural, share
 from corpus_assets.plans.page_markup import Html, Right
 from formats.reasons import Reason
 
@@ -79,6 +79,19 @@ def lengths(figures: Figures) -> Html:
     mean = figures.num_chars // figures.num_docs if figures.num_docs else 0
     words = f"On average {mean:,} characters. Columns grow wider from left to right: ten a decade."
     return Html(markup.figure(drawn.lengths(figures)) + markup.paragraph(words))
+
+
+def extraction(figures: Figures) -> Html:
+    """How the pages of a version with the block extractor were read."""
+    if figures.extraction is None:
+        return Html("")
+    pages, others = figures.extraction.counts.total(), figures.second_opinions
+    words = (
+        f"{plural(pages, 'page')} judged by the block extractor, dropped ones included: how much of the main text its "
+        f"model expects to be wrong. {others:,} of them ({share(others, pages)}) have the text of the second "
+        "opinion, Resiliparse."
+    )
+    return Html(markup.paragraph(words) + markup.figure(drawn.extraction(figures.extraction)))
 
 
 def hosts(figures: Figures) -> Html:

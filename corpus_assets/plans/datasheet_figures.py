@@ -21,6 +21,7 @@ from formats import evidence
 from formats.corpus_config import CorpusConfig
 from formats.corpus_shard import UNDETERMINED
 from formats.errors import CorruptDataError
+from formats.judged_pages import RESILIPARSE
 from formats.ledger import LedgerRow
 from formats.reasons import FILTER_BY_REASON, RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
 from formats.stage_tables import PII_KINDS
@@ -90,6 +91,10 @@ class Figures:
     lengths: Histogram = field(default_factory=lambda: Histogram(datasheet_bins.log_edges()))
     signals: list[SignalFigures] = field(default_factory=list)
     hosts: HostCounts = field(default_factory=HostCounts)
+    extraction: Histogram | None = None
+    """Expected errors of pages, in thousandths; None where the block extractor judged none."""
+    second_opinions: int = 0
+    """Pages whose text is the second opinion's."""
     verdicts: Counter[str] = field(default_factory=Counter)
     by_language: dict[str, Counter[str]] = field(default_factory=dict)
     """Per language the verdicts on its raw documents; `und` holds also what was never measured."""
@@ -162,6 +167,11 @@ def measure(version: PublishedVersion) -> Figures:
         _add(figures, batch, profile_of)
     for batch in evidence.read(version.evidence, "clusters"):
         _add_clusters(figures, batch)
+    if evidence.table_names("extraction", version.sealed):
+        figures.extraction = Histogram(range(0, 1001, 50))
+        for batch in evidence.read(version.evidence, "extraction"):
+            figures.extraction.add(batch.column("expected_error").to_numpy())
+            figures.second_opinions += pc.sum(pc.equal(batch.column("extractor"), RESILIPARSE)).as_py() or 0
     if figures.verdicts != (said := figures.total("verdicts")):
         path = version.evidence / evidence.COUNTS
         todo = "build the version again"

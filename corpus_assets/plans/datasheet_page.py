@@ -18,6 +18,7 @@ def render(figures: Figures) -> str:
         ("funnel", "What stayed and what went", drops.funnel(figures)),
         ("reasons", "Why documents were dropped", drops.reasons(figures)),
         ("lengths", "Lengths", contents.lengths(figures)),
+        *([("extraction", "Extraction", contents.extraction(figures))] if figures.extraction else []),
         ("signals", "What decided most", drops.signals(figures)),
         ("clusters", "Duplicates", drops.clusters(figures)),
         ("pii", "Personal data", drops.pii(figures)),

@@ -115,6 +115,14 @@ def funnel(figures: Figures) -> Picture:
     return pictures.funnel("from records to published documents", drawn, series)
 
 
+def extraction(expected: datasheet_bins.Histogram) -> Picture:
+    """How much of each page the block extractor expects to get wrong."""
+    counts = [expected.counts[i] for i in range(len(expected.edges) - 1)]
+    edges = [f"{edge / 10:g} %" for edge in expected.edges]
+    unit = "pages, on a logarithmic scale"
+    return pictures.histogram("expected error of extraction", counts, edges, unit=unit, logarithmic=True)
+
+
 def signal(one: SignalFigures) -> Picture:
     """One rule's signal over the documents that it applies to, with its limit."""
     edges, counts = one.histogram.trimmed(list(one.histogram.edges).index(one.limit))

@@ -16,6 +16,7 @@ from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.clusters import dedup_clusters, find_clusters, read_edges
 from corpus_assets.plans.domain_caps import capped_documents
 from corpus_assets.plans.eval_index import eval_counts, eval_index
+from corpus_assets.plans.extraction_errors import extraction_rows
 from corpus_assets.plans.funnel import Funnel, count
 from corpus_assets.plans.keepers import ranks, shards_of
 from corpus_assets.plans.near_edges import edges
@@ -193,6 +194,9 @@ def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, 
         written[Path(table.path).name] = table
     if near := near_rows(build, pairs):
         table = evidence_files.write(temporary, "near_items", near)
+        written[Path(table.path).name] = table
+    if any(raw.judged for raw in evidence.raw):
+        table = evidence_files.write(temporary, "extraction", extraction_rows(evidence.raw))
         written[Path(table.path).name] = table
     notes = edges(build, pairs).open().notes
     sets = eval_counts(eval_index(build, pairs[0].version))

@@ -3,11 +3,14 @@ time, so that one which takes the parser down costs itself alone.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from corpus_assets.plans.extractors import Prepare
 from corpus_assets.records.record import Record, Reject
 from corpus_assets.stages import extract_text
+from corpus_assets.stages.block_text import Unsure
 from corpus_assets.stages.extract_text import Extracted, Page
+from formats.judged_pages import RESILIPARSE, Judgement
 from formats.reject_reasons import RejectReason
 from resources.guarded.guard import Failure, Guard
 from resources.guarded.process import Limits
@@ -22,7 +25,7 @@ _BATCH_RECORDS = 1_000
 _REASONS = {Failure.CRASHED: RejectReason.PARSER_CRASHED, Failure.TIMED_OUT: RejectReason.PARSER_TIMEOUT}
 
 Pair = tuple[Record | Reject, Extracted]
-_Prepared = tuple[Record | Reject, Extracted | Page]
+_Prepared = tuple[Record | Reject, Extracted | Page | Unsure]
 
 
 def parsing_guard(workers: int) -> Guard:
@@ -39,7 +42,7 @@ def extracted_records(
     for batch, results in guard.in_order((batch, _pages(batch)) for batch in _batches(records, prepare)):
         texts = iter(results)
         for record, prepared in batch:
-            yield record, _finish(next(texts)) if isinstance(prepared, Page) else prepared
+            yield record, prepared if isinstance(prepared, Extracted) else _finish(next(texts), prepared)
 
 
 def _batches(records: Iterable[Record | Reject], prepare: Prepare) -> Iterator[list[_Prepared]]:
@@ -47,7 +50,7 @@ def _batches(records: Iterable[Record | Reject], prepare: Prepare) -> Iterator[l
     num_bytes = 0
     for record in records:
         prepared = _prepare(record, prepare)
-        num_bytes += len(prepared.utf8 if isinstance(prepared, Page) else prepared.text)
+        num_bytes += len(prepared.text if isinstance(prepared, Extracted) else _page(prepared).utf8)
         # The page has its content by now; what waits need not be held twice.
         batch.append((record._replace(content=b"") if isinstance(record, Record) else record, prepared))
         if num_bytes >= _BATCH_BYTES or len(batch) >= _BATCH_RECORDS:
@@ -58,10 +61,14 @@ def _batches(records: Iterable[Record | Reject], prepare: Prepare) -> Iterator[l
 
 
 def _pages(batch: list[_Prepared]) -> list[Page]:
-    return [prepared for _, prepared in batch if isinstance(prepared, Page)]
+    return [_page(prepared) for _, prepared in batch if not isinstance(prepared, Extracted)]
 
 
-def _prepare(record: Record | Reject, prepare: Prepare) -> Extracted | Page:
+def _page(prepared: Page | Unsure) -> Page:
+    return prepared.page if isinstance(prepared, Unsure) else prepared
+
+
+def _prepare(record: Record | Reject, prepare: Prepare) -> Extracted | Page | Unsure:
     """The one place where a record meets its extractor."""
     if isinstance(record, Reject):
         return Extracted("", RejectReason(record.reason))
@@ -72,5 +79,8 @@ def _prepare(record: Record | Reject, prepare: Prepare) -> Extracted | Page:
     return extract_text.extract_plain(record.content, record.content_type)
 
 
-def _finish(result: str | Failure | None) -> Extracted:
-    return Extracted("", _REASONS[result]) if isinstance(result, Failure) else extract_text.finish(result)
+def _finish(result: str | Failure | None, prepared: Page | Unsure) -> Extracted:
+    if isinstance(result, Failure):
+        return Extracted("", _REASONS[result])
+    made = extract_text.finish(result)
+    return replace(made, judged=Judgement(prepared.error, RESILIPARSE)) if isinstance(prepared, Unsure) else made

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.stages import block_text, extract_text
+from corpus_assets.stages.block_text import Unsure
 from corpus_assets.stages.extract_text import Extracted, Page
 from formats import block_model
 from formats.block_model import BlockModel
@@ -15,7 +16,7 @@ from formats.errors import ConfigError, CorruptDataError
 
 SHIPPED = Path(__file__).resolve().parents[1] / "stages" / "block_model.json"
 """The package's own model, trained on pages that were written for this project."""
-Prepare = Callable[[bytes, str | None], Extracted | Page]
+Prepare = Callable[[bytes, str | None], Extracted | Page | Unsure]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def page_extractor(rules: ExtractorRules, root: Path) -> PageExtractor:
     return PageExtractor(
         {"extract_text": extract_text.CODE_VERSION, "block_text": block_text.CODE_VERSION},
         (*extract_text.LIBRARIES, *block_text.LIBRARIES),
-        partial(block_text.prepare, model=model),
+        partial(block_text.prepare_judged, model=model),
         {"extractor": rules.extractor, "model": model.digest},
     )
 

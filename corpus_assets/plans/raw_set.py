@@ -16,6 +16,7 @@ from corpus_assets.records import archives, documents, jsonl, parquet, warc
 from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Limits, Record, Tally
 from corpus_assets.stages import decode_charset
+from corpus_assets.stages.extract_text import Extracted
 from formats import durable, ledger, raw_set
 from formats.corpus_config import ExtractorRules
 from formats.errors import ConfigError, CorruptDataError
@@ -156,7 +157,7 @@ def _write(
             for record, extracted in extracted_records(read_file(path, file.url, row, LIMITS, tally), guard, prepare):
                 reason = extracted.reason
                 if reason is None and isinstance(record, Record):
-                    reason = _add(writer, record, extracted.text, row, retrieved)
+                    reason = _add(writer, record, extracted, row, retrieved)
                 if reason is None:
                     documents += 1
                     rejects_left += MAX_REJECTS_A_DOCUMENT
@@ -191,10 +192,14 @@ def _hold_unchanged(path: Path, file: LedgerFile) -> None:
         )
 
 
-def _add(writer: RawSetWriter, record: Record, text: str, row: LedgerRow, retrieved: str) -> RejectReason | None:
+def _add(
+    writer: RawSetWriter, record: Record, extracted: Extracted, row: LedgerRow, retrieved: str
+) -> RejectReason | None:
     """Write the record's document; the reason where there can be none."""
     try:
-        writer.add_document(record.url, record.crawl_date or retrieved, row.license_spdx, text)
+        writer.add_document(
+            record.url, record.crawl_date or retrieved, row.license_spdx, extracted.text, extracted.judged
+        )
     except UnicodeEncodeError:
         return RejectReason.LONE_SURROGATE
     return None

@@ -172,7 +172,7 @@ def _raw(build: Build, pair: Pair) -> Standing:
         wanted = documents(build, pair).identity.inputs["raw_set"]
         sets = (raw_set.open_set(folder) for folder in sorted(build.layout.raw_sets(pair.row.source_id).glob("[0-9]*")))
         raw = next(one for one in sets if one.as_dataset().digest == wanted)
-        _lie_whole((*raw.parts, raw.rejects_shard))
+        _lie_whole(raw.shards)
     except ConfigError:
         folder = build.layout.raw_sets(pair.row.source_id)
         if any(folder.glob("[0-9]*")):

@@ -55,7 +55,7 @@ def of_pair(build: Build, key: PairKey, asset: str) -> Stored:
     pair = load_pair(build.layout, key)
     if asset == "raw_fetch":
         raw = find_raw_set(build.layout, pair.row, pair.config.extract)
-        return Stored(raw.digest, (*raw.parts, raw.rejects_shard))
+        return Stored(raw.digest, raw.shards)
     return _outputs(*_OF_SOURCE[asset](build, pair))
 
 

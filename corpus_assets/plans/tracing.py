@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from corpus_assets.kernels.exact_text import normalize, text_digests
 from corpus_assets.plans import evidence_lookup
 from corpus_assets.plans.evidence_lookup import DocumentRows
+from corpus_assets.plans.extraction_errors import Extraction, extraction_of
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from corpus_assets.plans.reason_words import FailedRule, failed_rules, in_words, passed_filters
 from corpus_assets.plans.tracing_items import NearItem, near_item
@@ -151,6 +152,7 @@ class TracedDocument:
     cluster: Cluster | None
     contamination: Contamination | None
     near_item: NearItem | None
+    extraction: Extraction | None
     listed: ListedSite | None
     listed_words: Sequence[ListedWords]
     raw: RawLine | None
@@ -256,6 +258,7 @@ class _Tracer:
             cluster=self._cluster(row["cluster"]),
             contamination=_contamination(row, raw),
             near_item=near_item(version, row),
+            extraction=extraction_of(version, row),
             listed=listed,
             listed_words=wordy,
             raw=raw,

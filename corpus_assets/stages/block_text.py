@@ -21,9 +21,10 @@ from corpus_assets.stages import decode_charset, extract_text
 from corpus_assets.stages.extract_text import Extracted, ExtractRules, Page
 from formats.block_model import BlockModel
 from formats.errors import ConfigError
+from formats.judged_pages import BLOCKS, MAX_ERROR, Judgement
 from formats.reject_reasons import RejectReason
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 FEATURES_VERSION = "2"
 """Of blocks and features: a model that was trained on others is refused."""
 LIBRARIES = ("resiliparse",)
@@ -67,17 +68,35 @@ def judge(utf8: bytes, model: BlockModel) -> Judged | None:
     return Judged(page, probability, expected_error(features[:, BYTES], probability))
 
 
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """A page of which the second opinion is asked, and what the model expected of it."""
+
+    page: Page
+    error: int
+
+
 def prepare(data: bytes, content_type: str | None, model: BlockModel, rules: ExtractRules = _RULES) -> Page | Extracted:
     """The main text of a page or the reason why there is none; a Page where the second opinion is asked."""
+    made = prepare_judged(data, content_type, model, rules)
+    return made.page if isinstance(made, Unsure) else made
+
+
+def prepare_judged(
+    data: bytes, content_type: str | None, model: BlockModel, rules: ExtractRules = _RULES
+) -> Unsure | Extracted:
+    """As `prepare`, with the expected error of what the model judged."""
     if len(data) > rules.max_page_bytes:
         return Extracted("", RejectReason.PAGE_TOO_LARGE)
     utf8 = decode_charset.to_utf8(data, content_type, is_html=True)
     judged = judge(utf8, model)
     if judged is None:
         return Extracted("", RejectReason.PAGE_TOO_LARGE)
+    error = min(judged.error, MAX_ERROR)
     if judged.error < model.unsure and (text := judged.text(model.cut)):
-        return Extracted(text)
-    return extract_text.prepare_utf8(utf8, rules)
+        return Extracted(text, judged=Judgement(error, BLOCKS))
+    made = extract_text.prepare_utf8(utf8, rules)
+    return Unsure(made, error) if isinstance(made, Page) else made
 
 
 def text_of(page: Blocks, keep: np.ndarray) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from corpus_assets.kernels import html_depth
 from corpus_assets.stages import decode_charset, main_text
+from formats.judged_pages import Judgement
 from formats.reject_reasons import RejectReason
 
 CODE_VERSION = "2"
@@ -44,10 +45,11 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The text, or the reason why there is none."""
+    """The text, or the reason why there is none; with what its extractor expects of it, where that says so."""
 
     text: str
     reason: RejectReason | None = None
+    judged: Judgement | None = None
 
 
 def prepare(html: bytes, content_type: str | None = None, rules: ExtractRules = ExtractRules()) -> Page | Extracted:

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from formats import durable, raw_set
 from formats.errors import CorruptDataError
+from formats.judged_pages import Judgement
 from formats.raw_set import RawSet, RawSetWriter
 from formats.stage_tables import RAW
 from tests import faults
@@ -101,11 +102,22 @@ def test_the_manifest_fits_its_schema_and_the_schema_knows_every_key(tmp_path):
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(manifest)
     items = schema["properties"]
-    assert list(manifest) == schema["required"] == list(items)
+    assert list(manifest) == schema["required"] == [name for name in items if name != "judged"]
     assert list(manifest["files"][0]) == items["files"]["items"]["required"]
     assert list(manifest["parts"][0]) == items["parts"]["items"]["required"]
     assert list(manifest["rejects"]) == items["rejects"]["required"]
     assert list(manifest["totals"]) == items["totals"]["required"]
+
+
+def test_the_manifest_of_a_set_with_judged_pages_fits_the_schema(tmp_path):
+    writer = raw_set.RawSetWriter(tmp_path, "web", "0" * 64, {"code": {}})
+    writer.add_document("https://example.org", "2026-01-02T00:00:00Z", "MIT", "a", Judgement(7, "blocks"))
+    writer.finish()
+    schema = json.loads((Path(raw_set.__file__).parent / "raw_set.schema.json").read_text())
+    manifest = json.loads((tmp_path / raw_set.MANIFEST).read_bytes())
+    Draft202012Validator(schema).validate(manifest)
+    assert list(manifest) == list(schema["properties"])
+    assert list(manifest["judged"]) == schema["properties"]["judged"]["required"]
 
 
 def test_a_set_without_documents_has_no_part(tmp_path):

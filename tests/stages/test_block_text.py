@@ -54,7 +54,7 @@ def test_what_stands_around_an_article_goes():
         "<footer class=footer><a href=/p>Privacy</a> <a href=/t>Terms of use</a><p>© 2020 All rights reserved.</footer>"
     )
     found = block_text.prepare(page.encode(), None, MODEL)
-    assert found == Extracted("\n\n".join((n * words).strip() for n in (3, 2, 4, 2)))
+    assert found.text == "\n\n".join((n * words).strip() for n in (3, 2, 4, 2))
 
 
 def test_a_page_of_which_nothing_is_kept_or_that_is_unsure_gets_a_second_opinion():
@@ -65,7 +65,7 @@ def test_a_page_of_which_nothing_is_kept_or_that_is_unsure_gets_a_second_opinion
 
 def test_a_page_is_decoded_as_everywhere():
     page = "<meta charset=windows-1251><p>Привет, мир".encode("cp1251")
-    assert block_text.prepare(page, None, ALL) == Extracted("Привет, мир")
+    assert block_text.prepare(page, None, ALL).text == "Привет, мир"
 
 
 def test_a_page_that_is_too_large_is_rejected_with_the_reason():

@@ -1,0 +1,51 @@
+"""How much of a page's main text the block extractor expects to get wrong: rows for the evidence, and what they say."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus_assets.plans.published_version import PublishedVersion
+from corpus_assets.stages.place_rows import make_ids
+from formats import evidence, judged_pages
+from formats.judged_pages import BLOCKS
+from formats.raw_set import RawSet
+
+TABLE = "extraction"
+
+
+def extraction_rows(raw: Sequence[RawSet]) -> Iterator[pa.RecordBatch]:
+    """The evidence's rows of these raw sets, by their order, then by k: of pages that the block extractor judged."""
+    for one in raw:
+        for batch in judged_pages.read(one.judged, one.documents) if one.judged else ():
+            columns = [
+                make_ids(one.source_id, batch.column("k")),
+                batch.column("expected_error"),
+                batch.column("extractor"),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=evidence.EXTRACTION)
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """`expected_error` in thousandths; `extractor` is whose text was taken."""
+
+    expected_error: int
+    extractor: str
+
+    @property
+    def words(self) -> str:
+        by = "by its blocks" if self.extractor == BLOCKS else "by Resiliparse, the second opinion"
+        return f"{by}; the block model expects {self.expected_error / 10:g} % of its main text to be wrong"
+
+
+def extraction_of(version: PublishedVersion, row: dict[str, Any]) -> Extraction | None:
+    """What the version's evidence says of a row of the documents table."""
+    if not evidence.table_names(TABLE, version.sealed):
+        return None
+    for batch in evidence.read(version.evidence, TABLE):
+        for found in batch.filter(pc.equal(batch.column("id"), row["id"])).to_pylist():
+            return Extraction(found["expected_error"], found["extractor"])
+    return None
