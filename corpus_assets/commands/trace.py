@@ -13,7 +13,7 @@ from corpus_assets.commands import trace_tokens
 from corpus_assets.commands.trace_words import EXCERPT_CHARS, holdings_words, trace_words
 from corpus_assets.plans import named_snapshot, tracing, tracing_back, yanking
 from corpus_assets.plans.published_version import published_versions
-from corpus_assets.plans.tracing import Trace
+from corpus_assets.plans.traced import Trace
 from corpus_assets.plans.tracing_back import Holdings
 from formats.errors import ConfigError
 from formats.layout import Layout

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from corpus_assets.plans.for_people import plural
-from corpus_assets.plans.tracing import FetchedFile, LedgerSource, Trace, TracedDocument, TracedReject
+from corpus_assets.plans.traced import FetchedFile, LedgerSource, Trace, TracedDocument, TracedReject
 from corpus_assets.plans.tracing_back import Holdings
 from formats.reasons import Reason
 

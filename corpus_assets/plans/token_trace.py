@@ -8,7 +8,7 @@ from typing import Any
 
 from corpus_assets.plans import tracing
 from corpus_assets.plans.snapshot_corpus import corpus_of, source_of, version_of
-from corpus_assets.plans.tracing import TracedDocument
+from corpus_assets.plans.traced import TracedDocument
 from formats.errors import ConfigError, CorruptDataError
 from formats.json_fields import described
 from formats.layout import Layout

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus_assets.plans import tracing, tracing_back
+from corpus_assets.plans import traced, tracing, tracing_back
 from corpus_assets.plans.evidence_lookup import beginning_with, equal_to, hosts, of_domain
 from corpus_assets.plans.published_version import open_published, published_versions
 from corpus_assets.plans.reason_words import number
-from corpus_assets.plans.tracing import Target, TracedDocument, trace
+from corpus_assets.plans.traced import TracedDocument
+from corpus_assets.plans.tracing import Target, trace
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from tests import faults
@@ -44,7 +45,7 @@ def test_every_document_leads_back_to_its_line_file_and_ledger_row(layout):
         assert found.raw
         assert json.dumps(found.raw.text).encode() in lines
         assert found.raw.line == row["raw_line"]
-        assert found.file == tracing.FetchedFile(
+        assert found.file == traced.FetchedFile(
             f"{row['source_id']}.jsonl", hashlib.sha256(lines).hexdigest(), len(lines)
         )
         assert found.ledger.license_spdx == tiny_corpus.SOURCES[row["source_id"]]["license_spdx"]
@@ -80,7 +81,7 @@ def test_a_filtered_document_says_every_rule_that_it_failed_with_value_and_limit
 def test_an_exact_duplicate_names_what_stayed(layout):
     found = only(layout, "owl-again.txt")
     assert (found.verdict, found.cluster) == ("exact_duplicate", None)
-    assert found.keeper == tracing.Keeper("fables:0", "owl.txt", "kept", None, "shard-00000-of-00002.parquet", 0)
+    assert found.keeper == traced.Keeper("fables:0", "owl.txt", "kept", None, "shard-00000-of-00002.parquet", 0)
     assert found.reason.endswith("fables:0")
 
 

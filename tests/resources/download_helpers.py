@@ -3,6 +3,9 @@
 import hashlib
 from pathlib import Path
 
+import pytest
+
+from formats.errors import TransientError
 from resources.download.fetcher import Fetcher
 from resources.download.settings import FetchSettings
 from resources.download.wanted import Wanted
@@ -14,6 +17,10 @@ INTERVAL = 64 * KIB
 def some_bytes(num_bytes: int, seed: str = "a") -> bytes:
     """Bytes that do not repeat, so that a splice or a shift never goes unseen."""
     return hashlib.shake_256(seed.encode()).digest(num_bytes)
+
+
+CONTENT = some_bytes(300 * KIB + 17)
+OTHER = some_bytes(len(CONTENT), "b")
 
 
 def sha256(content: bytes) -> str:
@@ -56,6 +63,12 @@ def fetcher(cache: Path, memory: Remembered | None = None, **settings: object) -
     memory = memory or Remembered()
     values = {"interval_bytes": INTERVAL, "read_timeout_seconds": 120.0, **settings}
     return Fetcher(cache, FetchSettings(**values), memory, memory.wait)
+
+
+def give_up(cache: Path, url: str, content: bytes) -> None:
+    """One try that breaks off, as the server's script says: it leaves a partial file behind."""
+    with pytest.raises(TransientError, match="given up after 1 tries"):
+        fetcher(cache, max_tries=1).fetch_all([wanted(url, content)])
 
 
 def names_in(cache: Path) -> set[str]:
