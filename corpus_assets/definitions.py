@@ -31,6 +31,7 @@ from corpus_assets.checks import published as published_checks
 from corpus_assets.checks import sources as source_checks
 from corpus_assets.checks import stored as stored_checks
 from corpus_assets.checks import tokens as token_checks
+from resources import migrations
 from resources.engine import EngineResource
 from resources.fetcher import FetcherResource
 from resources.mail import Mail
@@ -39,6 +40,7 @@ from resources.slack import Slack
 from resources.store import Store
 from resources.webhook import Webhook
 
+migrations.name_as_folder()
 ASSETS = [
     inputs,
     ledger_entry,

@@ -180,9 +180,18 @@ _STATUS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } ... 
 @contextmanager
 def running(root: Path, **environment: str) -> Iterator[Ui]:
     """`corpus up` on `root`, from when its pages are served and its sensors have taken up their posts."""
-    ui = Ui(ports.free())
+    port = ports.free()
+    with serving(port, _command(root, ["up", "--port", str(port)]), root, **environment) as ui:
+        yield ui
+
+
+@contextmanager
+def serving(port: int, command: Sequence[str], folder: Path, **environment: str) -> Iterator[Ui]:
+    """A command in a folder that becomes `dagster dev` on the port, with sensors of our sensors' names."""
+    ui = Ui(port)
     process = subprocess.Popen(
-        _command(root, ["up", "--port", str(ui.port)]),
+        command,
+        cwd=folder,
         env=_environment(PYTHONUNBUFFERED="1", **environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -4,8 +4,11 @@ Builds the starter, and one version that is refused, in a folder of its own; nee
 docs/pictures/*.png.
 """
 
+import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from selenium.webdriver.common.by import By
@@ -26,14 +29,28 @@ V1, REFUSED = VersionKey("starter", "v1"), VersionKey("starter", "v2")
 def main() -> None:
     if why := missing():
         sys.exit(f"no picture without a browser: {why}")
-    with tempfile.TemporaryDirectory(prefix="pictures-") as folder:
-        root = starter_runs.copy_of_starter(Path(folder) / "starter")
+    with neutral_folder() as folder:
+        root = starter_runs.copy_of_starter(folder / "starter")
         for key, code in ((V1, 0), (REFUSED, 1)):
             ran = ui.corpus(root, "build", str(key))
             assert ran.returncode == code, ran.stdout + ran.stderr
         with ui.running(root) as served, at(f"http://127.0.0.1:{served.port}") as person:
             person.driver.set_window_size(*SIZE)
             take(person, Layout(root))
+
+
+@contextmanager
+def neutral_folder() -> Iterator[Path]:
+    """The pages name where files lie, and so do the pictures: a folder whose name anybody's could have."""
+    folder = Path(tempfile.gettempdir()) / "data"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        sys.exit(f"{folder}: is there already; the pictures are taken of a folder of this name, move it away first")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def take(person: Person, layout: Layout) -> None:

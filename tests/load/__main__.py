@@ -4,7 +4,8 @@
 
 `load`: CPU seconds from a fresh process to the definitions. `pages`: wall seconds of what the UI's pages ask, over
 HTTP, with every partition of two assets materialized; medians of five, large and small in turn, since the machine may
-be busy. `daemon`: memory of daemon, code server and web server over runs launched as the Materialize button does.
+be busy. `daemon`: memory of daemon, code server and web server over runs launched as the Materialize button does, and
+in brackets that of a project that holds nothing, in turn: what both grow by is Dagster's.
 """
 
 import argparse
@@ -14,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import chdir
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from unittest import mock
 
 from formats.layout import Layout
+from tests import ports
 from tests.assets import ui
 from tests.assets.ui import Ui
 from tests.load import roots
@@ -103,13 +106,39 @@ def resident(root: Path) -> dict[str, float]:
     return found
 
 
-def daemon(one: Ui, root: Path, runs: int) -> None:
+@contextmanager
+def empty(folder: Path) -> Iterator[Ui]:
+    """`dagster dev` on the empty project, with the settings that `corpus up` gives it."""
+    workspace = folder / "workspace.yaml"
+    workspace.write_text(
+        "load_from:\n  - python_module:\n      module_name: tests.load.empty_project\n      location_name: corpus\n"
+    )
+    port = ports.free()
+    command = [str(Path(sys.executable).with_name("dagster")), "dev", "-w", str(workspace), "-p", str(port)]
+    settings = {"DAGSTER_RUN_STATUS_SENSOR_PROCESS_LIMIT": "100", "DAGSTER_GRPC_TIMEOUT_SECONDS": "600"}
+    with ui.serving(port, command, folder, DAGSTER_HOME=str(PROJECT), **settings) as one:
+        yield one
+
+
+def daemon(ours: Ui, root: Path, theirs: Ui, folder: Path, runs: int) -> None:
+    """A run of ours and one of the empty project in turn."""
+    found = []
     for number in range(runs + 1):
-        if number % max(1, runs // 8) == 0:
-            words = ", ".join(f"{name} {size:.0f} MB" for name, size in sorted(resident(root).items()))
-            print(f"daemon  after {number:4} runs: {words}", flush=True)
+        if number % max(1, min(10, runs // 2)) == 0:
+            both = resident(root), resident(folder)
+            found.append((number, both))
+            words = ", ".join(f"{name} {size:.0f} ({both[1][name]:.0f}) MB" for name, size in sorted(both[0].items()))
+            print(f"daemon  after {number:4} runs (empty project): {words}", flush=True)
         if number < runs:
-            assert one.end_of(one.launch("source-000@large.v1", "ledger_entry")) == "SUCCESS"
+            for one in (ours, theirs):
+                assert one.end_of(one.launch(roots.PARTITION, "ledger_entry")) == "SUCCESS"
+    half = [one for one in found if 2 * one[0] >= runs]
+    (first, before), (last, after) = half[0], half[-1]
+    for name in sorted(before[0]):
+        mine, empty = (1000 * (after[at][name] - before[at][name]) / max(1, last - first) for at in (0, 1))
+        print(
+            f"daemon  {name:11} from run {first} on: {mine:5.0f} kB a run, the empty project {empty:5.0f}", flush=True
+        )
 
 
 def main() -> None:
@@ -119,9 +148,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--only", nargs="+", choices=("load", "pages", "daemon"), default=("load", "pages", "daemon"))
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="load-") as folder:
-        large = roots.make(Path(folder) / "large", args.sources, args.versions)
-        small = roots.make(Path(folder) / "small", 1, 1)
+    with tempfile.TemporaryDirectory(prefix="load-") as temporary:
+        folder = Path(temporary)
+        large = roots.make(folder / "large", args.sources, args.versions)
+        small = roots.make(folder / "small", 1, 1)
         if "load" in args.only:
             found = [(load_seconds(large), load_seconds(small)) for _ in range(ROUNDS)]
             medians = [statistics.median(column) for column in zip(*found, strict=True)]
@@ -132,8 +162,10 @@ def main() -> None:
             with ui.running(large.root) as first, ui.running(small.root) as second:
                 pages(first, second)
         if "daemon" in args.only:
-            with ui.running(small.root) as one:
-                daemon(one, small.root, args.runs)
+            beside = folder / "empty"
+            beside.mkdir()
+            with ui.running(small.root) as ours, empty(beside) as theirs:
+                daemon(ours, small.root, theirs, beside, args.runs)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,9 @@ from pathlib import Path
 from formats.layout import Layout
 from formats.naming import VersionKey
 
+PARTITION = "source-000@large.v1"
+"""One that every root has."""
+
 
 def make(root: Path, sources: int, versions: int) -> Layout:
     """Ledger and configs: every version is of all sources."""

@@ -1,5 +1,6 @@
 """Claims about many runs and partitions, in counts; `python -m tests.load` has the figures."""
 
+import atexit
 import gc
 import json
 import logging
@@ -68,3 +69,14 @@ def test_sensors_hold_nothing_from_tick_to_tick_however_many_runs_there_are(tmp_
         finally:
             tracemalloc.stop()
     assert held[2] - held[1] < 100_000, held
+
+
+def test_a_code_server_keeps_nothing_of_the_history_that_each_tick_opens(tmp_path):
+    layout = roots.make(tmp_path / "root", 1, 1)
+    with graph.loaded(layout), dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        ref, held = instance.get_ref(), []
+        for _ in range(3):
+            with dg.DagsterInstance.from_ref(ref) as opened:
+                opened.get_runs_count()
+            held.append(atexit._ncallbacks())
+    assert len(set(held)) == 1, held
