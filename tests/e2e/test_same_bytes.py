@@ -1,7 +1,6 @@
 """Same input, same bytes: shards, manifest, lock and evidence, however, wherever and after what a version is built."""
 
 import random
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,15 @@ import pytest
 from formats import dataset, evidence
 from formats.layout import Layout
 from tests.e2e import shared_corpus
+from tests.e2e.kills import kill_when
 from tests.e2e.shared_corpus import V1
 from tests.shared_data import needs_shared_data
 
 SOURCES = ("stories", "wiki", "docs", "web", "wet")
 AS_WRITTEN = ("config.yaml", evidence.SEAL)
 """The evidence keeps the config as a person wrote it, so an order that means nothing shows there, and in the seal."""
+_FINISHED = f"corpus/work/*/*[0-9a-f]/{dataset.MANIFEST}"
+"""Of a stage output; one under way ends in .tmp."""
 pytestmark = pytest.mark.slow
 
 
@@ -86,28 +88,9 @@ def test_three_kills_at_random_moments_and_a_rerun_give_the_same_bytes(first, tm
     shared_corpus.make_root(root, SOURCES)
     total = len(outputs(first))
     for number in [*sorted(draw.sample(range(1, total), 2)), total]:
-        kill_when(root, number, draw.uniform(0, 0.4))
+        later = draw.randint(0, 3) if number < total else 0
+        kill_when(root, ["build", str(V1)], shared_corpus.environment(), [_FINISHED], number, later)
     ran = shared_corpus.build(root)
     assert "killed processes" in ran.out
     assert shared_corpus.digests(root) == shared_corpus.digests(first)
     assert outputs(root) == outputs(first)
-
-
-def kill_when(root: Path, finished: int, seconds: float) -> None:
-    """Build, and kill -9 the process that many seconds after so many stage outputs are finished."""
-    command = shared_corpus.command(root, "build", str(V1))
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, cwd=shared_corpus.PROJECT, env=shared_corpus.environment(), **quiet) as process:
-        while len(outputs(root)) < finished:
-            assert not _ended(process, 0.01), "the build ended before it could be killed"
-        assert not _ended(process, seconds), "the build ended before it could be killed"
-        process.kill()
-
-
-def _ended(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
-    """Whether the process ends within that time."""
-    try:
-        process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True

@@ -23,7 +23,7 @@ from formats.reasons import Reason
 from tests import faults
 from tests.e2e import starter_golden as golden
 from tests.e2e import starter_runs as runs
-from tests.e2e.starter_kills import kill_when
+from tests.e2e.kills import kill_when
 
 V1, SMALL = VersionKey("starter", "v1"), VersionKey("starter", "small")
 
@@ -330,7 +330,7 @@ def test_one_worker_elsewhere_makes_the_same_snapshot_over_a_kill(v1: Path, tmp_
     )
     for stage in ("tokenized", "packed"):
         shutil.rmtree(Layout(root).corpus / "work" / stage, ignore_errors=True)
-    kill_when(root, "tokenize", str(golden.TOKENS), seen=lambda: any((root / "snapshots").glob("*.tmp/*/*/*.bin")))
+    kill_when(root, ["tokenize", str(golden.TOKENS)], runs.environment(), ["snapshots/*.tmp/*/*/*.bin"], 1)
     assert not Layout(root).snapshot_lock(golden.TOKENS).exists()
     ran = runs.tokenize(root, str(golden.TOKENS), "--workers", "1")
     assert "killed processes" in ran.out

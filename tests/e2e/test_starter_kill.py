@@ -1,10 +1,6 @@
 """The starter corpus built over three kills: the same bytes as at one go, and nothing half done that looks whole."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,11 +9,13 @@ from formats import dataset, durable, evidence, raw_set
 from formats.layout import Layout
 from formats.naming import VersionKey
 from tests.e2e import starter_runs as runs
+from tests.e2e.kills import kill_when
 
 pytestmark = pytest.mark.slow
 V1 = VersionKey("starter", "v1")
-_POLL_SECONDS = 0.002
 UNFINISHED = (".tmp", ".old")
+_FINISHED = (f"corpus/work/*/*[0-9a-f]/{dataset.MANIFEST}", f"corpus/raw/*/[!.]*[0-9a-f]/{raw_set.MANIFEST}")
+"""Of a stage output and of a raw set; one under way has a name of another form."""
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +36,6 @@ def published(root: Path) -> dict[str, str]:
     }
 
 
-def places(root: Path) -> set[Path]:
-    """Every stage output, raw set and version that lies there, finished or begun."""
-    corpus = Layout(root).corpus
-    found = (*corpus.glob("work/*/*"), *corpus.glob("raw/*/*"), *corpus.glob("raw/*/.*.tmp"), *corpus.glob("starter/*"))
-    return {path for path in found if path.is_dir()}
-
-
 def finished(root: Path) -> dict[str, str]:
     """Stage outputs and raw sets under the names by which they are found, with the SHA-256 of their manifests."""
     corpus = Layout(root).corpus
@@ -57,41 +48,15 @@ def finished(root: Path) -> dict[str, str]:
     return found
 
 
-def build_and_kill(root: Path, begun: int) -> set[Path]:
-    """Build, and kill -9 when that many more outputs were begun or finished; what lies there then.
-
-    The moment is one of the work, not of the clock: how fast the machine is does not change what was seen by then.
-    """
-    before = places(root)
-    seen: set[Path] = set()
-    command = [sys.executable, "-m", "corpus_assets.cli", "--root", str(root), "build", str(V1)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = runs.environment()
-    with subprocess.Popen(command, cwd=runs.PROJECT, env=environment, start_new_session=True, **quiet) as process:
-        while len(seen) < begun:
-            assert not _ended(process), "the build ended before it could be killed"
-            seen |= places(root) - before
-        os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
-    return places(root)
-
-
-def _ended(process: "subprocess.Popen[bytes]") -> bool:
-    """Whether the process ends within the time of one look."""
-    try:
-        process.wait(timeout=_POLL_SECONDS)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 def test_three_kills_and_a_rerun_give_the_bytes_of_an_undisturbed_build(undisturbed, tmp_path, seed):
     draw, root = random.Random(seed), runs.copy_of_starter(tmp_path / "killed")
     total = len(finished(undisturbed))
     sizes = [0]
     for _ in range(3):
-        sizes.append(len(build_and_kill(root, draw.randint(2, total // 4))))
+        more, later = draw.randint(2, total // 4), draw.randint(0, 3)
+        kill_when(root, ["build", str(V1)], runs.environment(), _FINISHED, len(finished(root)) + more, later)
+        sizes.append(len(finished(root)))
         assert finished(root).items() <= finished(undisturbed).items()
         assert not Layout(root).lock(V1).exists()
     assert sizes == sorted(set(sizes)), "each run went on where the one before was killed"
