@@ -11,22 +11,8 @@ from typing import Annotated, Any
 
 from formats import canonical
 from formats.errors import ConfigError
-from formats.json_fields import (
-    Choice,
-    Keyed,
-    Kind,
-    Listing,
-    MapOf,
-    Number,
-    OrNull,
-    Problem,
-    Rules,
-    SetOf,
-    Text,
-    Whole,
-    first_problems,
-    table,
-)
+from formats.json_fields import Choice, Kind, Listing, Number, OrNull, Problem, SetOf, Text, Whole, first_problems
+from formats.json_tables import Keyed, MapOf, Rules, table
 from formats.language_rules import LANGUAGE_LIMITS
 from formats.ledger import name_of
 from formats.model_rules import Limits, PerplexityRules, QualityRules, SafetyRules

@@ -12,8 +12,10 @@ from typing import Annotated, Any
 from formats import durable
 from formats.dataset import Shard
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
-from formats.json_fields import Kind, Number, Problem, Text, Whole, described, table
+from formats.json_fields import Kind, Number, Problem, Text, Whole
 from formats.json_fields import Listing as ListOf
+from formats.json_tables import table
+from formats.json_words import described
 from formats.naming import MAX_LENGTH, NAME, check_name
 from formats.stage_tables import PII_KINDS
 

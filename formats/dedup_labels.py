@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from formats import durable
 from formats.errors import ConfigError
-from formats.json_fields import Choice, Listing, Text, Whole, table
+from formats.json_fields import Choice, Listing, Text, Whole
+from formats.json_tables import table
 
 VERSION = 1
 FORMAT = "dedup-labels"

@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 from formats import dataset, durable
 from formats.dataset import Shard
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
-from formats.json_fields import Choice, Kind, Problem, Text, Whole, described, table
+from formats.json_fields import Choice, Kind, Problem, Text, Whole
+from formats.json_tables import table
+from formats.json_words import described
 from formats.stage_tables import COUNTED_SIGNALS, NULLABLE, PII_KINDS, SHA256
 
 VERSION = 1

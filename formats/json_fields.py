@@ -1,21 +1,18 @@
 """What each field of a document written by people may hold: one description gives the check, the JSON Schema, the
 built value and the canonical form.
 
-A frozen dataclass describes an object: `source_rank: Annotated[int, Whole(0)] = 100`. A field without a default is
-required; a field without a kind is not part of the document. Every problem is found, each with the path of its field.
+Every problem is found, each with the path of its field. Objects are in json_tables.py.
 """
 
-import dataclasses
-import difflib
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, get_type_hints
+from typing import Any
 
-from formats import canonical, userinfo
+from formats import canonical
+from formats.json_words import described, did_you_mean, quote_hint
 
 Problem = tuple[str, str]
 """(path of the field, what is wrong); the path of the whole object is ''."""
@@ -26,13 +23,6 @@ MAX_PROBLEMS = 100
 """So many problems of one document are named; a person mends these first."""
 MAX_WHOLE = 2**53 - 1
 """The largest whole number that every JSON reader keeps exactly."""
-
-
-@dataclass(frozen=True)
-class Key:
-    """The name of a field in the document where it differs from the attribute's."""
-
-    name: str
 
 
 class Kind:
@@ -119,7 +109,7 @@ class Text(Kind):
 
     def problems(self, value: Any, path: str) -> Iterator[Problem]:
         if not isinstance(value, str):
-            yield path, f"expected {self.says}, found {described(value)}{_quote_hint(value)}"
+            yield path, f"expected {self.says}, found {described(value)}{quote_hint(value)}"
         elif len(value) > self.max_length:
             yield path, f"expected at most {self.max_length} characters, found {len(value)}"
         elif any("\ud800" <= c <= "\udfff" for c in value):
@@ -140,7 +130,7 @@ class Choice(Kind):
 
     def problems(self, value: Any, path: str) -> Iterator[Problem]:
         if not isinstance(value, str) or value not in self.values:
-            hint = _quote_hint(value) or did_you_mean(value, self.values)
+            hint = quote_hint(value) or did_you_mean(value, self.values)
             yield path, f"expected one of {', '.join(self.values)}, found {described(value)}{hint}"
 
     def schema(self) -> dict[str, Any]:
@@ -240,139 +230,6 @@ class SetOf(Listing):
         return schema
 
 
-class Keyed(Kind):
-    """An object of known keys, some of them required."""
-
-    word = "setting"
-
-    def __init__(self, kinds: Mapping[str, Kind], required: tuple[str, ...] = ()) -> None:
-        self.kinds, self.required = kinds, required
-
-    def problems(self, value: Any, path: str) -> Iterator[Problem]:
-        if not isinstance(value, dict):
-            yield path, f"expected an object of {', '.join(self.kinds)}, found {described(value)}"
-            return
-        for key in value:
-            if key not in self.kinds:
-                yield _join(path, shown_key(key)), f"unknown {self.word}{did_you_mean(key, self.kinds)}"
-        for key, kind in self.kinds.items():
-            if key in value:
-                yield from kind.problems(value[key], _join(path, key))
-            elif key in self.required:
-                yield _join(path, key), "missing"
-
-    def build(self, value: Any) -> Any:
-        return {key: kind.build(value[key]) for key, kind in self.kinds.items() if key in value}
-
-    def dump(self, value: Any) -> Any:
-        return {key: self.kinds[key].dump(item) for key, item in value.items()}
-
-    def canonical(self, value: Any) -> dict[str, Any]:
-        return {key: self.kinds[key].canonical(item) for key, item in value.items()}
-
-    def schema(self) -> dict[str, Any]:
-        properties = {key: kind.schema() for key, kind in self.kinds.items()}
-        schema = {"type": "object", "additionalProperties": False, "properties": properties}
-        return {**schema, "required": list(self.required)} if self.required else schema
-
-
-@dataclass(frozen=True)
-class MapOf(Kind):
-    """An object whose keys are texts of one kind, all with a value of one kind."""
-
-    key: Text
-    item: Kind
-
-    def problems(self, value: Any, path: str) -> Iterator[Problem]:
-        if not isinstance(value, dict):
-            yield path, f"expected an object of {self.key.says}, found {described(value)}"
-            return
-        for key, item in value.items():
-            inner = _join(path, shown_key(key))
-            yield from self.key.problems(key, inner)
-            yield from self.item.problems(item, inner)
-
-    def build(self, value: Any) -> Any:
-        return {key: self.item.build(item) for key, item in value.items()}
-
-    def dump(self, value: Any) -> Any:
-        return {key: self.item.dump(item) for key, item in value.items()}
-
-    def canonical(self, value: Any) -> dict[str, Any]:
-        return {key: self.item.canonical(item) for key, item in value.items()}
-
-    def schema(self) -> dict[str, Any]:
-        pattern = f"^(?:{self.key.pattern})$(?!\\n)"
-        return {"type": "object", "additionalProperties": False, "patternProperties": {pattern: self.item.schema()}}
-
-
-class Table(Keyed):
-    """The object that a dataclass describes. The class may add `rules(values) -> Iterator[Problem]`, for what one
-    field says about another (called when each field alone is right), and `SCHEMA_RULES`, the same in JSON Schema.
-    """
-
-    def __init__(self, cls: type) -> None:
-        self.cls, self.word = cls, "setting" if issubclass(cls, Rules) else "field"
-        fields = {field.name: field for field in dataclasses.fields(cls)}
-        hints = get_type_hints(cls, include_extras=True)
-        self.attributes: dict[str, str] = {}
-        kinds: dict[str, Kind] = {}
-        for name in fields:
-            if kind := _kind_of(hints[name]):
-                key = next((m.name for m in getattr(hints[name], "__metadata__", ()) if isinstance(m, Key)), name)
-                self.attributes[key], kinds[key] = name, kind
-        required = tuple(key for key, name in self.attributes.items() if not _has_default(fields[name]))
-        super().__init__(kinds, required)
-
-    def problems(self, value: Any, path: str) -> Iterator[Problem]:
-        clean = True
-        for problem in super().problems(value, path):
-            clean = False
-            yield problem
-        rules = getattr(self.cls, "rules", None)
-        if clean and rules:
-            for field, wrong in rules(self.build(value)):
-                yield _join(path, field), wrong
-
-    def build(self, value: Any) -> Any:
-        return self.cls(**{self.attributes[key]: item for key, item in super().build(value).items()})
-
-    def dump(self, value: Any) -> dict[str, Any]:
-        return {key: kind.dump(getattr(value, self.attributes[key])) for key, kind in self.kinds.items()}
-
-    def dump_short(self, value: Any) -> dict[str, Any]:
-        """Without the fields that hold their default: a later field with a default does not change this form."""
-        defaults = {field.name: field.default for field in dataclasses.fields(self.cls)}
-        return {
-            key: kind.dump_short(held) if isinstance(kind, Table) else kind.dump(held)
-            for key, kind in self.kinds.items()
-            if (held := getattr(value, name := self.attributes[key])) != defaults[name]
-        }
-
-    def schema(self) -> dict[str, Any]:
-        schema = super().schema()
-        fields = {field.name: field for field in dataclasses.fields(self.cls)}
-        for key, kind in self.kinds.items():
-            default = fields[self.attributes[key]].default
-            if default is not dataclasses.MISSING and not isinstance(kind, Table):
-                schema["properties"][key]["default"] = None if default is None else kind.dump(default)
-        return {"description": _first_sentence(self.cls), **schema, **getattr(self.cls, "SCHEMA_RULES", {})}
-
-
-@cache
-def table(cls: type) -> Table:
-    """The description of a dataclass, made once."""
-    return Table(cls)
-
-
-class Rules:
-    """A dataclass of settings that can say itself as JSON, every effective value in it: what stage identities hold."""
-
-    def as_json(self) -> dict[str, Any]:
-        cls: type = type(self)
-        return table(cls).dump(self)
-
-
 def first_problems(kind: Kind, value: Any) -> list[Problem]:
     """The problems of a document, at most MAX_PROBLEMS and a last one that says that there are more. However long the
     document, no more are looked for.
@@ -381,62 +238,5 @@ def first_problems(kind: Kind, value: Any) -> list[Problem]:
     return [*found[:MAX_PROBLEMS], ("", "more is wrong; mend this first")] if len(found) > MAX_PROBLEMS else found
 
 
-def shown_key(key: object) -> str:
-    """A key as it is named in messages: letter for letter where it can be printed and is no longer than a name."""
-    text = str(key)
-    return text if text.isprintable() and len(text) <= 100 else described(text)
-
-
-def described(value: Any) -> str:
-    """A value in a message: what it is, and its text cut to a readable length."""
-    if value is None:
-        return "nothing (null)"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, int) and abs(value) > 10**40:
-        return "a number of more than 40 digits"
-    text = ascii(_without_secrets(value[:1_000])[:101]) if isinstance(value, str) else repr(value)
-    return text if len(text) <= 100 else f"{text[:100]}…"
-
-
-def _without_secrets(text: str) -> str:
-    """Without user, password and query of a URL that is in it: messages go to logs."""
-    return re.sub(r"(://[^?\s]*\?)\S*", r"\1…", userinfo.mask_url(text))
-
-
-def did_you_mean(word: object, words: Mapping[str, Any] | tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(str(word)[:100], list(words), n=1)
-    return f"; did you mean {close[0]}?" if close else f" (there are: {', '.join(words)})"
-
-
-def _quote_hint(value: Any) -> str:
-    return "; put it in quotes" if isinstance(value, int | float) else ""
-
-
 def _not_finite(value: int | float) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
-
-
-def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path and key else path or key
-
-
-def _first_sentence(cls: type) -> str:
-    return " ".join((cls.__doc__ or "").split()).partition(". ")[0].rstrip(".") + "."
-
-
-def _has_default(field: "dataclasses.Field[Any]") -> bool:
-    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-
-
-def _kind_of(hint: Any) -> Kind | None:
-    for extra in getattr(hint, "__metadata__", ()):
-        if isinstance(extra, Kind):
-            return extra
-    if hint is bool:
-        return Flag()
-    return table(hint) if dataclasses.is_dataclass(hint) and isinstance(hint, type) else None

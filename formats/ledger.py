@@ -21,18 +21,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from formats import canonical, durable, naming, userinfo
 from formats.errors import ConfigError
-from formats.json_fields import (
-    Choice,
-    Key,
-    Problem,
-    SetOf,
-    Text,
-    Whole,
-    described,
-    first_problems,
-    shown_key,
-    table,
-)
+from formats.json_fields import Choice, Problem, SetOf, Text, Whole, first_problems
+from formats.json_tables import Key, table
+from formats.json_words import described, shown_key
 from formats.reasons import PROFILES
 
 KINDS = ("warc", "wet", "html", "jsonl", "parquet", "text", "markdown")

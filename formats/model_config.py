@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from formats import canonical
 from formats.errors import ConfigError
-from formats.json_fields import Choice, OrNull, Problem, Rules, SetOf, Text, Whole, table
+from formats.json_fields import Choice, OrNull, Problem, SetOf, Text, Whole
+from formats.json_tables import Rules, table
 from formats.ledger import name_of
 from formats.naming import VersionKey
 

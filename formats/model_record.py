@@ -11,7 +11,9 @@ from typing import Annotated, Any
 
 from formats import canonical, durable
 from formats.errors import CorruptDataError
-from formats.json_fields import Choice, Kind, Problem, Text, Whole, described, table
+from formats.json_fields import Choice, Kind, Problem, Text, Whole
+from formats.json_tables import table
+from formats.json_words import described
 from formats.model_config import PERPLEXITY, QUALITY
 
 FORMAT, VERSION = "model_record", 1

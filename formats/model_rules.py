@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from formats.json_fields import Choice, Number, OrNull, Problem, Rules, SetOf, Text, table
+from formats.json_fields import Choice, Number, OrNull, Problem, SetOf, Text
+from formats.json_tables import Rules, table
 from formats.reasons import MODEL_RULES, PROFILES
 
 EVERY_LANGUAGE = "*"

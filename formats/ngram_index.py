@@ -17,7 +17,9 @@ import pyarrow as pa
 from formats import canonical, dataset, durable
 from formats.dataset import Shard
 from formats.errors import CorruptDataError, SchemaMismatchError
-from formats.json_fields import Choice, Listing, Rules, Text, Whole, described, table
+from formats.json_fields import Choice, Listing, Text, Whole
+from formats.json_tables import Rules, table
+from formats.json_words import described
 from formats.ledger import name_of
 
 FORMAT, VERSION = "ngram-index", 1

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 from formats import durable
 from formats.errors import CorruptDataError
-from formats.json_fields import Choice, Flag, OrNull, Problem, Text, Whole, table
+from formats.json_fields import Choice, Flag, OrNull, Problem, Text, Whole
+from formats.json_tables import table
 
 FORMAT, VERSION = "partial", 1
 MAX_BYTES = 65_536  # a checkpoint is some hundred bytes; a longer file is none

@@ -12,7 +12,9 @@ from typing import Annotated, Any
 
 from formats import durable
 from formats.errors import OrderError
-from formats.json_fields import Choice, Flag, Keyed, Kind, Problem, Rules, Whole, described, table
+from formats.json_fields import Choice, Flag, Kind, Problem, Whole
+from formats.json_tables import Keyed, Rules, table
+from formats.json_words import described
 from formats.order import rules
 from formats.order import state as loader_state
 from formats.order.numbers import flag, whole

@@ -14,7 +14,9 @@ from typing import Annotated, Any
 
 from formats import durable
 from formats.errors import ConfigError
-from formats.json_fields import LINE, Text, described, table
+from formats.json_fields import LINE, Text
+from formats.json_tables import table
+from formats.json_words import described
 from formats.list_lines import MAX_LENGTH, Problems, lines_of, plain_lines
 
 

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 
 from formats import canonical
 from formats.errors import ConfigError
-from formats.json_fields import Choice, Flag, Kind, OrNull, Problem, Rules, SetOf, Text, Whole, described, table
+from formats.json_fields import Choice, Flag, Kind, OrNull, Problem, SetOf, Text, Whole
+from formats.json_tables import Rules, table
+from formats.json_words import described
 from formats.ledger import name_of
 from formats.naming import TokensKey, VersionKey
 

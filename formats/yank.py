@@ -10,7 +10,8 @@ from typing import Annotated
 
 from formats import durable
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
-from formats.json_fields import Choice, Text, Whole, table
+from formats.json_fields import Choice, Text, Whole
+from formats.json_tables import table
 from formats.naming import check_name
 from formats.snapshot.manifest import ID_PREFIX, Snapshot
 

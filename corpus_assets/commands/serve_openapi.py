@@ -5,7 +5,7 @@ from typing import Any
 
 from corpus_assets.commands.serve_requests import MAX_BODY_BYTES
 from corpus_assets.plans.new_token_config import TOKENIZER_PATH
-from formats.json_fields import table
+from formats.json_tables import table
 from formats.naming import MAX_LENGTH, NAME
 from formats.token_config import TokenConfig
 

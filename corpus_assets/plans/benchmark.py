@@ -16,7 +16,7 @@ from corpus_assets.stages import benchmark_lines, eval_items
 from corpus_assets.stages.eval_items import EvalText
 from formats.compressed import Budget, open_stream
 from formats.errors import ConfigError, CorruptDataError
-from formats.json_fields import described
+from formats.json_words import described
 
 _FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv"}
 _COMPRESSED = (".gz", ".zst", ".lz4", ".bz2")

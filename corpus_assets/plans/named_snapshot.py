@@ -5,7 +5,7 @@ import re
 from corpus_assets.plans.snapshot_corpus import snapshots_below
 from formats import durable
 from formats.errors import ConfigError
-from formats.json_fields import described
+from formats.json_words import described
 from formats.layout import Layout
 from formats.naming import TokensKey
 from formats.run_record import RunRecord

@@ -21,7 +21,7 @@ from corpus_assets.stages.match_sites import SiteIndex, key_of
 from corpus_assets.stages.site_names import parse_site
 from formats import ledger
 from formats.errors import ConfigError
-from formats.json_fields import described
+from formats.json_words import described
 from formats.layout import Layout
 from formats.naming import NAME, VersionKey
 from formats.reasons import Reason

@@ -10,7 +10,7 @@ from corpus_assets.plans import tracing
 from corpus_assets.plans.snapshot_corpus import corpus_of, source_of, version_of
 from corpus_assets.plans.traced import TracedDocument
 from formats.errors import ConfigError, CorruptDataError
-from formats.json_fields import described
+from formats.json_words import described
 from formats.layout import Layout
 from formats.snapshot import manifest
 from formats.snapshot.manifest import SPLITS, Snapshot, TokenShard

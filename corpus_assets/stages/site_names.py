@@ -17,7 +17,7 @@ import idna
 from publicsuffixlist import PublicSuffixList
 
 from formats.errors import ConfigError
-from formats.json_fields import described
+from formats.json_words import described
 
 LIBRARIES = ("publicsuffixlist", "idna")
 MARK = "*."

@@ -15,7 +15,7 @@ from jsonschema.exceptions import ValidationError
 import formats
 from formats import durable
 from formats.corpus_config import CorpusConfig
-from formats.json_fields import table
+from formats.json_tables import table
 from formats.ledger import LedgerRow
 from formats.model_config import ModelConfig
 

@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 
 from formats.errors import ConfigError
-from formats.json_fields import Problem, shown_key
+from formats.json_fields import Problem
+from formats.json_words import shown_key
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 20

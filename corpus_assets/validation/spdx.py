@@ -14,7 +14,7 @@ from typing import Any
 from license_expression import ExpressionError, build_spdx_licensing, get_license_index
 
 from formats.errors import ConfigError
-from formats.json_fields import described
+from formats.json_words import described
 
 _OWN_NAME = re.compile(r"(?:DocumentRef-[A-Za-z0-9.-]+:)?LicenseRef-[A-Za-z0-9.-]+")
 _NO_STATEMENT = {"NONE": "says that there is no licence", "NOASSERTION": "says that nothing is known"}

@@ -15,7 +15,7 @@ import numpy as np
 
 from formats import run_record
 from formats.errors import ConfigError, OrderError
-from formats.json_fields import described
+from formats.json_words import described
 from formats.loader.blocks import BLOCKS, Block, blocks
 from formats.loader.open_shards import OpenShards
 from formats.loader.read_ahead import ReadAhead

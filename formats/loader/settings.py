@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from formats.errors import ConfigError
-from formats.json_fields import described
+from formats.json_words import described
 from formats.order.numbers import flag, whole
 
 MIB = 1 << 20

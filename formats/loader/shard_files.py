@@ -19,7 +19,7 @@ import numpy as np
 
 from formats import durable, yank
 from formats.errors import ConfigError, CorruptDataError, TransientError
-from formats.json_fields import described
+from formats.json_words import described
 from formats.loader.settings import ReadSettings
 from formats.loader.verified import Verified, stripe
 from formats.snapshot import manifest

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from formats.errors import OrderError
-from formats.json_fields import described
+from formats.json_words import described
 
 
 def whole(value: Any, name: str) -> int:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from formats.json_fields import Choice, Keyed, Kind, OrNull, Problem, Whole, described
+from formats.json_fields import Choice, Kind, OrNull, Problem, Whole
+from formats.json_tables import Keyed
+from formats.json_words import described
 from formats.order.leg import FOREVER
 
 MAX_BATCH = 1 << 24

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formats.errors import OrderError
-from formats.json_fields import described
+from formats.json_words import described
 from formats.order import rules
 from formats.order.mixture import Mixture
 from formats.order.order import Bucket, Order

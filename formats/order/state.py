@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from formats.errors import OrderError
-from formats.json_fields import shown_key
+from formats.json_words import shown_key
 from formats.order import rules
 from formats.order.order import Order
 from formats.order.permutation import VERSION

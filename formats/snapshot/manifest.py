@@ -17,7 +17,7 @@ import numpy as np
 
 from formats import canonical, durable, naming
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
-from formats.json_fields import described
+from formats.json_words import described
 from formats.order.order import Bucket
 
 FORMAT, VERSION = "snapshot", 1
