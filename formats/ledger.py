@@ -7,8 +7,6 @@ What one row may hold is checked here; SPDX expressions and the JSON Schema are 
 import fcntl
 import json
 import os
-import posixpath
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,30 +15,18 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
-from urllib.parse import parse_qsl, unquote, urlsplit
 
-from formats import canonical, durable, naming, userinfo
+from formats import canonical, durable, naming
 from formats.errors import ConfigError
 from formats.json_fields import Choice, Problem, SetOf, Text, Whole, first_problems
 from formats.json_tables import Key, table
 from formats.json_words import described, shown_key
+from formats.ledger_urls import wrong_url, wrong_words
 from formats.reasons import PROFILES
 
 KINDS = ("warc", "wet", "html", "jsonl", "parquet", "text", "markdown")
 MAPPED_KINDS = ("jsonl", "parquet")
 CONTAINERS = ("tar", "zip")
-STORE_SCHEMES = ("s3", "gs", "gcs", "az", "abfs", "oss", "hf", "ftp", "sftp", "hdfs", "webhdfs", "memory")
-"""Object stores and file servers, read by the fsspec driver of that name; `memory` is of one process."""
-SCHEMES = ("http", "https", "file", *STORE_SCHEMES)
-"""Schemes of a file's url; a url without one is a path."""
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_CREDENTIAL = re.compile(
-    r"token(?!iz)|signature|secret|passw|passphrase|credential|authoriz|(api|access)[_-]?key"
-    r"|(?<![a-z])(sig|auth|pwd|pass|key|jwt|sas)(?![a-z])",
-    re.IGNORECASE,
-)
-"""Names of query fields that sign or authorize a request. Messages mask more; `author`, `codec` are none."""
-USER_IN_URL = "holds a user name or password, which would end up in the corpus; leave it out"
 MAX_VIOLATIONS = 1_000
 """So many of one ledger are named; a person mends these first."""
 _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
@@ -60,42 +46,6 @@ def name_of(kind: str) -> Text:
     return Text(naming.NAME.pattern, says, wrong, max_length=naming.MAX_LENGTH)
 
 
-def _wrong_url(url: str) -> str | None:
-    if userinfo.is_in(url):
-        return USER_IN_URL
-    if "#" in url:
-        return "has a #, which document urls need for the place in the file; write %23, or rename a local file"
-    found = _SCHEME.match(url)
-    if not found:
-        if "://" in url:
-            return "is neither a path nor a URL that begins with its scheme; write one of them"
-        tidy = posixpath.normpath(url)
-        if "\\" in url:
-            return "has a backslash; write the path with /"
-        return None if tidy == url else f"is not the shortest way to write this path; write {tidy}"
-    if found[1] not in SCHEMES:
-        return f"scheme {found[1]} is not one of {', '.join(SCHEMES)}"
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises ValueError where it is no number
-    except ValueError:
-        return "is not a URL: its host or port cannot be read"
-    if found[1] == "file":
-        absolute = parts.netloc == "" and parts.path.startswith("/")
-        return None if absolute and "\0" not in unquote(parts.path) else "expected file:///<absolute path>"
-    if not parts.hostname:
-        return "has no host or bucket"
-    for name, _ in parse_qsl(parts.query):
-        if _CREDENTIAL.search(name):
-            return f"holds a credential (field {name} of its query), which would end up in the corpus; leave it out"
-    return None
-
-
-def _wrong_words(text: str) -> str | None:
-    """Words about a source are published as they are."""
-    return USER_IN_URL if any(userinfo.is_in(word.lstrip("(<[\"'")) for word in text.split()) else None
-
-
 def _wrong_date(text: str) -> str | None:
     try:
         date.fromisoformat(text)
@@ -108,7 +58,7 @@ def _wrong_date(text: str) -> str | None:
 class LedgerFile:
     """One file as served. `url` names it for ever: documents' urls begin with it."""
 
-    url: Annotated[str, Text(says="a URL or a path", check=_wrong_url)]
+    url: Annotated[str, Text(says="a URL or a path", check=wrong_url)]
     sha256: Annotated[str, _SHA256]
     num_bytes: Annotated[int, Whole(0), Key("bytes")]
 
@@ -130,12 +80,12 @@ class LedgerRow:
     """One source. Files are always in the order of their urls."""
 
     source_id: Annotated[str, name_of("source")]
-    title: Annotated[str, Text(check=_wrong_words)]
+    title: Annotated[str, Text(check=wrong_words)]
     kind: Annotated[str, Choice(KINDS)]
     files: Annotated[tuple[LedgerFile, ...], SetOf(table(LedgerFile), min_items=1, key="url")]
     license_spdx: Annotated[str, Text(r"[A-Za-z0-9.+()\x20:-]+", "an SPDX licence expression")]
-    license_evidence: Annotated[str, Text(check=_wrong_words)]
-    attribution: Annotated[str, Text(check=_wrong_words)]
+    license_evidence: Annotated[str, Text(check=wrong_words)]
+    attribution: Annotated[str, Text(check=wrong_words)]
     retrieved: Annotated[str, Text(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date YYYY-MM-DD", check=_wrong_date)]
     bucket: Annotated[str, name_of("bucket")]
     profile: Annotated[str, Choice(PROFILES)]
@@ -283,16 +233,6 @@ def append(path: Path, row: LedgerRow) -> None:
         durable.write_file(path, before + line.encode("utf-8") + b"\n")
     finally:
         os.close(folder)
-
-
-def resolve_local(ledger: Path, url: str) -> Path | None:
-    """Where a file of the ledger at `ledger` lies on this machine; None when it is to be fetched. `..` is the folder
-    above in the path as written, whatever links it has.
-    """
-    found = _SCHEME.match(url)
-    if not found:
-        return Path(os.path.normpath(ledger.parent / url))
-    return Path(unquote(urlsplit(url).path)) if found[1] == "file" else None
 
 
 def scan(path: Path) -> tuple[list[tuple[int, LedgerRow]], list[Violation]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from corpus_assets.commands.words import counted
 from corpus_assets.validation.ledger import check_ledger
-from formats import ledger, userinfo
+from formats import ledger, ledger_urls, userinfo
 from formats.errors import ConfigError, CorpusError
 from formats.ledger import LedgerRow
 from resources.download.fetcher import Fetcher
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """0: all files are here and verified (or listed). Raises ConfigError, CorruptDataError, TransientError."""
     row = valid_row(args.layout.ledger, args.source)
     wanted = [
-        Wanted(file.url, file.sha256, file.num_bytes, ledger.resolve_local(args.layout.ledger, file.url))
+        Wanted(file.url, file.sha256, file.num_bytes, ledger_urls.resolve_local(args.layout.ledger, file.url))
         for file in row.files
     ]
     cache = getattr(args, "cache", None) or args.layout.cache

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from formats import ledger, userinfo
+from formats import ledger, ledger_urls, userinfo
 from formats.errors import ConfigError, TransientError
-from formats.ledger import STORE_SCHEMES
+from formats.ledger_urls import STORE_SCHEMES
 from resources.download.http import FailedTry
 from resources.download.sources import Sources
 from resources.download.stores import require_driver
@@ -52,7 +52,7 @@ def expand(arguments: Sequence[str], sources: Sources, note: Note) -> list[str]:
 def _remote(url: str, sources: Sources) -> list[str]:
     scheme = url.partition("://")[0]
     if userinfo.is_in(url):
-        raise ConfigError(f"{masked(url)}: {ledger.USER_IN_URL}")
+        raise ConfigError(f"{masked(url)}: {ledger_urls.USER_IN_URL}")
     if scheme in HTTP_SCHEMES:
         return [url]
     if scheme not in STORE_SCHEMES:

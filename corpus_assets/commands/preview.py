@@ -17,7 +17,7 @@ from corpus_assets.plans.pinned import Pair, Version, load_version
 from corpus_assets.plans.preview import FirstDocuments, Previewed, dropped_by, first_documents, preview
 from corpus_assets.plans.site_rules import read_entries
 from corpus_assets.validation.ledger import check_row_for_version
-from formats import ledger
+from formats import ledger, ledger_urls
 from formats.corpus_config import CorpusConfig, LicenseRules
 from formats.errors import ConfigError
 from formats.layout import Layout
@@ -44,7 +44,7 @@ class Files:
     fetcher: Fetcher | None
 
     def path_of(self, file: LedgerFile) -> Path | None:
-        local = ledger.resolve_local(self.layout.ledger, file.url)
+        local = ledger_urls.resolve_local(self.layout.ledger, file.url)
         if local is not None:
             if not local.is_file():
                 raise ConfigError(f"{local}: is no file that is there; put it there or correct the ledger")

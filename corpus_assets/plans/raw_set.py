@@ -17,7 +17,7 @@ from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Limits, Record, Tally
 from corpus_assets.stages import decode_charset
 from corpus_assets.stages.extract_text import Extracted
-from formats import durable, ledger, raw_set
+from formats import durable, ledger_urls, raw_set
 from formats.corpus_config import ExtractorRules
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
@@ -119,7 +119,7 @@ def fetch_raw_set(
     if found := _existing(layout, row, extract):
         return found
     wanted = [
-        Wanted(file.url, file.sha256, file.num_bytes, ledger.resolve_local(layout.ledger, file.url))
+        Wanted(file.url, file.sha256, file.num_bytes, ledger_urls.resolve_local(layout.ledger, file.url))
         for file in row.files
     ]
     paths = fetcher.fetch_all(wanted)

@@ -11,7 +11,7 @@ from pathlib import Path
 from corpus_assets.plans.for_people import num_bytes
 from corpus_assets.plans.pinned import Build, Version
 from corpus_assets.plans.standing import State, of_version
-from formats import ledger
+from formats import ledger, ledger_urls
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.ledger import LedgerRow
@@ -79,7 +79,7 @@ def hold(found: list[Expected]) -> None:
 
 def _to_fetch(layout: Layout, row: LedgerRow) -> Iterator[int]:
     for file in row.files:
-        if ledger.resolve_local(layout.ledger, file.url) is None and not (layout.cache / file.sha256).exists():
+        if ledger_urls.resolve_local(layout.ledger, file.url) is None and not (layout.cache / file.sha256).exists():
             yield file.num_bytes
 
 

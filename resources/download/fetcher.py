@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from formats import durable
 from formats.errors import ConfigError, CorpusError, TransientError
-from formats.ledger import STORE_SCHEMES
+from formats.ledger_urls import STORE_SCHEMES
 from resources.download import local
 from resources.download.cache import Cache
 from resources.download.download import Download

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from formats import ledger, userinfo
+from formats import ledger_urls, userinfo
 from formats.errors import ConfigError
 from formats.json_fields import LINE
-from formats.ledger import STORE_SCHEMES
+from formats.ledger_urls import STORE_SCHEMES
 from formats.partial import EMPTY_SHA256
 from formats.userinfo import MASK
 
@@ -83,7 +83,7 @@ def check(wanted: Wanted) -> None:
     if not host:
         raise ConfigError(f"{name}: the URL names no host; mend the ledger")
     if scheme in STORE_SCHEMES and userinfo.is_in(wanted.url):
-        raise ConfigError(f"{name}: {ledger.USER_IN_URL}; mend the ledger")
+        raise ConfigError(f"{name}: {ledger_urls.USER_IN_URL}; mend the ledger")
 
 
 def masked(url: str) -> str:

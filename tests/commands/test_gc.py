@@ -15,7 +15,7 @@ from corpus_assets.plans.ngram_hits import of_texts
 from corpus_assets.plans.ngram_index import write_ngram_index
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.raw_set import make_raw_set
-from formats import durable, ledger
+from formats import durable, ledger, ledger_urls
 from formats.errors import ConfigError, CorruptDataError, TransientError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
@@ -35,7 +35,9 @@ def freed(capsys: pytest.CaptureFixture[str], layout: Layout, *words: str) -> di
 
 
 def fetch(layout: Layout):
-    return lambda row: make_raw_set(layout, row, [ledger.resolve_local(layout.ledger, file.url) for file in row.files])
+    return lambda row: make_raw_set(
+        layout, row, [ledger_urls.resolve_local(layout.ledger, file.url) for file in row.files]
+    )
 
 
 def built(layout: Layout, key: VersionKey = tiny.V1) -> str:

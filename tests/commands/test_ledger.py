@@ -19,7 +19,7 @@ from corpus_assets.commands import fetch as fetch_command
 from corpus_assets.commands import ledger as command
 from corpus_assets.commands import measure
 from corpus_assets.commands.found_files import named
-from formats import ledger
+from formats import ledger, ledger_urls
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from tests.commands.command_line import run
@@ -53,7 +53,7 @@ def test_adding_a_folder_measures_every_file_below_it_that_is_not_hidden(root):
     assert ledger.to_json(row)["files"][0] == expected
     assert [file.url for file in row.files] == ["../in/a.txt", "../in/more/b.txt", "../in/more/e.md"]
     for file in row.files:
-        assert ledger.resolve_local(Layout(root).ledger, file.url).read_bytes() == TEXT
+        assert ledger_urls.resolve_local(Layout(root).ledger, file.url).read_bytes() == TEXT
     assert (row.license_spdx, row.kind, row.bucket, row.profile) == ("CC0-1.0", "text", "fables", "prose")
 
 
@@ -216,7 +216,7 @@ def test_where_a_file_lies_is_said_without_detours(root, tmp_path):
     (tmp_path / "disk").mkdir()
     (root / "corpus").symlink_to(tmp_path / "disk")
     add(root, "fables", root / "in" / "a.txt")
-    path = ledger.resolve_local(Layout(root).ledger, only_row(root).files[0].url)
+    path = ledger_urls.resolve_local(Layout(root).ledger, only_row(root).files[0].url)
     assert path == root / "in" / "a.txt"
     assert path.read_bytes() == TEXT
 

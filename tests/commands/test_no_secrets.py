@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from corpus_assets import cli
-from formats import ledger
+from formats import ledger, ledger_urls
 from formats.layout import Layout
 from resources.remote_store import RemoteStore
 from tests.formats import ledger_rows
@@ -40,7 +40,7 @@ def holds_none(said: str) -> None:
 def test_ledger_add_refuses_a_password_before_anything_is_asked(corpus, scheme, secret):
     url = f"{scheme}://AKIAKEY:{secret}@b/x.jsonl"
     code, said = corpus("ledger", "add", "s1", url, "--kind", "jsonl", "--license", "CC0-1.0")
-    assert (code, said) == (2, f"corpus: {scheme}://***@b/x.jsonl: {ledger.USER_IN_URL}\n")
+    assert (code, said) == (2, f"corpus: {scheme}://***@b/x.jsonl: {ledger_urls.USER_IN_URL}\n")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -97,7 +97,7 @@ def test_words_of_a_row_that_are_published_hold_no_password(corpus, tmp_path, op
     (tmp_path / "a.txt").write_text("Tom naps.")
     words = ("ledger", "add", "s1", str(tmp_path / "a.txt"), "--license", "CC0-1.0", option)
     code, said = corpus(*words, "see (https://AKIAKEY:hunter2@e.example/licence)")
-    assert (code, said.endswith(f": {ledger.USER_IN_URL}\n")) == (2, True)
+    assert (code, said.endswith(f": {ledger_urls.USER_IN_URL}\n")) == (2, True)
     holds_none(said)
     assert corpus(*words, "see https://e.example/@me, mailto:me@e.example")[0] == 0
 

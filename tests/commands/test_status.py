@@ -11,7 +11,7 @@ import pytest
 
 from corpus_assets.commands import last_runs, status
 from corpus_assets.plans.raw_set import make_raw_set
-from formats import durable, ledger
+from formats import durable, ledger_urls
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -38,7 +38,7 @@ def built_up_to(layout: Layout, step: str) -> None:
     """Run the steps of a build before the first one of this name."""
 
     def fetch(row):
-        return make_raw_set(layout, row, [ledger.resolve_local(layout.ledger, file.url) for file in row.files])
+        return make_raw_set(layout, row, [ledger_urls.resolve_local(layout.ledger, file.url) for file in row.files])
 
     for name, work in build_by_plans.steps(a_build(layout), tiny.V1, fetch):
         if name == step:

@@ -11,7 +11,8 @@ from corpus_assets.plans.pinned import Build
 from corpus_assets.plans.raw_set import make_raw_set
 from formats import dataset, durable, evidence
 from formats.layout import Layout
-from formats.ledger import LedgerRow, resolve_local
+from formats.ledger import LedgerRow
+from formats.ledger_urls import resolve_local
 from formats.naming import VersionKey
 from resources.engines import spark_session
 from resources.engines.spark import SparkEngine

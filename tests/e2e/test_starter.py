@@ -17,7 +17,7 @@ from corpus_assets.plans.token_build import load_checked
 from corpus_assets.validation import corpus_config, token_config
 from formats import corpus_shard, durable
 from formats.layout import Layout
-from formats.ledger import resolve_local
+from formats.ledger_urls import resolve_local
 from formats.naming import TokensKey, VersionKey
 from formats.reasons import Reason
 from tests import faults

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats import ledger
+from formats import ledger, ledger_urls
 from formats.errors import ConfigError
 from formats.ledger import LedgerFile, Violation
 from tests.formats import ledger_rows
@@ -218,7 +218,7 @@ def test_rows_of_two_writers_at_once_are_all_kept(tmp_path):
     ],
 )
 def test_a_url_without_network_scheme_is_a_place_on_this_machine(url, path):
-    assert ledger.resolve_local(Path("/store/corpus/LEDGER.jsonl"), url) == (Path(path) if path else None)
+    assert ledger_urls.resolve_local(Path("/store/corpus/LEDGER.jsonl"), url) == (Path(path) if path else None)
 
 
 @given(

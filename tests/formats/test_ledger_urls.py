@@ -3,7 +3,7 @@
 import pytest
 
 from formats import ledger
-from formats.ledger import STORE_SCHEMES
+from formats.ledger_urls import STORE_SCHEMES
 
 FILE = {"sha256": "0f" * 32, "bytes": 1}
 

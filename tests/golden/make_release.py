@@ -14,7 +14,7 @@ from corpus_assets.plans.ngram_index import write_ngram_index
 from corpus_assets.plans.raw_set import make_raw_set
 from corpus_assets.plans.snapshot import make_snapshot
 from corpus_assets.plans.token_build import open_build
-from formats import ledger
+from formats import ledger, ledger_urls
 from formats.layout import Layout
 from tests import build_by_plans
 from tests.assets import tiny, tiny_tokens
@@ -48,7 +48,7 @@ def make(folder: Path) -> None:
         build = a_build(layout)
 
         def fetch(row: ledger.LedgerRow) -> object:
-            return make_raw_set(layout, row, [ledger.resolve_local(layout.ledger, file.url) for file in row.files])
+            return make_raw_set(layout, row, [ledger_urls.resolve_local(layout.ledger, file.url) for file in row.files])
 
         for _, work in build_by_plans.steps(build, KEY, fetch):
             work()

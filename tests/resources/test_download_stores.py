@@ -11,7 +11,7 @@ import fsspec
 import pytest
 
 from formats.errors import ConfigError, CorruptDataError, TransientError
-from formats.ledger import STORE_SCHEMES
+from formats.ledger_urls import STORE_SCHEMES
 from resources.download import stores
 from resources.download.settings import FetchSettings
 from resources.download.sources import Sources

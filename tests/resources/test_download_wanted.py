@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.errors import ConfigError
-from formats.ledger import STORE_SCHEMES
+from formats.ledger_urls import STORE_SCHEMES
 from resources.download.settings import FetchSettings
 from resources.download.wanted import Wanted, check, mask_foreign, mask_text, masked
 from tests.fault_server import Answer, FaultServer
