@@ -16,7 +16,9 @@ _DECADE = (10, 13, 16, 20, 25, 32, 40, 50, 63, 79)
 _DECADES = 13
 _WIDTHS = {1_000_000: 25_000, 1_000: 250}
 """Bin width of ratios and of means, in the signal's unit, before it is fitted to the limit."""
-_LOGARITHMIC = ("n_chars", "n_words")
+_LOGARITHMIC = ("n_chars", "n_words", "ppl")
+_SCORES = ("lang_score", "quality", "safety")
+"""From 0 to 1, in thousandths."""
 MIN_BINS, MAX_BINS = 12, 120
 
 
@@ -60,11 +62,9 @@ def for_rule(rule: Rule, limit: int) -> Histogram:
     closed_above = rule.bound == "max"
     if rule.signal in _LOGARITHMIC:
         return Histogram(log_edges(max(1, limit)), closed_above)
-    width = _WIDTHS.get(rule.scale, 1)
-    if rule.scale == 1_000 and rule.signal == "lang_score":
-        width = 25
+    width = 25 if rule.signal in _SCORES else _WIDTHS.get(rule.scale, 1)
     below = [0] if limit == 0 else [limit * i // -(-limit // width) for i in range(-(-limit // width) + 1)]
-    top = rule.scale if rule.scale == 1_000_000 or rule.signal == "lang_score" else limit + 40 * width
+    top = rule.scale if rule.scale == 1_000_000 or rule.signal in _SCORES else limit + 40 * width
     above = range(below[-1] + width, max(top, below[-1]) + width, width)
     return Histogram([*below, *above][: MAX_BINS + 1], closed_above)
 

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus_assets.plans import datasheet_bins
+from corpus_assets.plans import datasheet_bins, datasheet_signals
 from corpus_assets.plans.datasheet_bins import Histogram
 from corpus_assets.plans.datasheet_hosts import HostCounts
+from corpus_assets.plans.datasheet_signals import SignalFigures
 from corpus_assets.plans.published_version import PublishedVersion
 from formats import evidence
 from formats.corpus_config import CorpusConfig
@@ -23,12 +24,9 @@ from formats.corpus_shard import UNDETERMINED
 from formats.errors import CorruptDataError
 from formats.judged_pages import RESILIPARSE
 from formats.ledger import LedgerRow
-from formats.reasons import FILTER_BY_REASON, RULE_BIT, RULE_BY_REASON, RULES, Reason, Rule
+from formats.reasons import FILTER_BY_REASON, Reason
 from formats.stage_tables import PII_KINDS
 
-MAX_SIGNALS = 24
-FIRST_SIGNALS = ("too_few_words", "too_few_alphabetic_words", "too_many_duplicate_5grams")
-"""Rules whose signals come first among those that dropped nothing."""
 CLUSTER_SIZES = (2, 3, 4, 5, 9, 17, 33, 65, 129, 257, 1025, 10_001)
 """The least size of each row of the table of clusters."""
 _AFTER_FILTERS = (
@@ -67,17 +65,6 @@ class FunnelStep:
     name: str
     left: tuple[int, ...]
     taken: tuple[int, ...] | None
-
-
-@dataclass(frozen=True)
-class SignalFigures:
-    """How a rule's signal is spread over the documents of one profile that the rule applies to."""
-
-    rule: Rule
-    profile: str
-    limit: int
-    dropped: int
-    histogram: Histogram
 
 
 @dataclass
@@ -160,11 +147,10 @@ def measure(version: PublishedVersion) -> Figures:
     sources = _sources(version)
     figures = Figures(version, version.config(), sources, version.counts["shard_bytes"])
     figures.signals = _signals_to_draw(figures)
-    profile_of = {one.name: one.row.profile for one in sources}
     signals = [one.rule.signal for one in figures.signals]
     names = ("id", "source_id", "url", "lang", "n_chars", "verdict", "rules_not_applied", *signals)
     for batch in evidence.read(version.evidence, "documents", columns=tuple(dict.fromkeys(names))):
-        _add(figures, batch, profile_of)
+        _add(figures, batch)
     for batch in evidence.read(version.evidence, "clusters"):
         _add_clusters(figures, batch)
     if evidence.table_names("extraction", version.sealed):
@@ -192,29 +178,14 @@ def _sources(version: PublishedVersion) -> list[SourceFigures]:
 
 
 def _signals_to_draw(figures: Figures) -> list[SignalFigures]:
-    """The rule of each filter, with its profile, that dropped most documents; then others, the usual ones first."""
-    dropped = Counter[tuple[str, str]]()
-    limits: dict[tuple[str, str], int] = {}
-    for one in figures.sources:
-        rules = figures.version.counts["rules"][one.name]
-        for reason, limit in rules["thresholds"].items():
-            if limit is not None and RULE_BY_REASON[reason].bound != "allow":
-                key = (reason, rules["profile"])
-                limits[key] = limit
-                dropped[key] += one.dropped(reason)
-    place = {rule.reason: i for i, rule in enumerate(RULES)}
-    order = sorted(limits, key=lambda key: (-dropped[key], key[0] not in FIRST_SIGNALS, place[key[0]], key[1]))
-    first_of_filter = {RULE_BY_REASON[key[0]].filter: key for key in reversed(order) if dropped[key]}
-    order.sort(key=lambda key: key not in first_of_filter.values())
-    return [
-        SignalFigures(rule, profile, limits[reason, profile], dropped[reason, profile], histogram)
-        for reason, profile in order[:MAX_SIGNALS]
-        for rule in [RULE_BY_REASON[reason]]
-        for histogram in [datasheet_bins.for_rule(rule, limits[reason, profile])]
-    ]
+    rules = figures.version.counts["rules"]
+    profiles = {one.name: rules[one.name]["profile"] for one in figures.sources}
+    limits = {name: rules[name]["thresholds"] for name in profiles}
+    lost = {one.name: Counter(one.counts["verdicts"]) for one in figures.sources}
+    return datasheet_signals.of_models(figures.config) + datasheet_signals.of_profiles(profiles, limits, lost)
 
 
-def _add(figures: Figures, batch: pa.RecordBatch, profile_of: Mapping[str, str]) -> None:
+def _add(figures: Figures, batch: pa.RecordBatch) -> None:
     verdict = batch.column("verdict")
     for row in pc.value_counts(verdict).to_pylist():
         figures.verdicts[row["values"]] += row["counts"]
@@ -228,11 +199,7 @@ def _add(figures: Figures, batch: pa.RecordBatch, profile_of: Mapping[str, str])
     figures.lengths.add(kept.column("n_chars").to_numpy())
     figures.hosts.add(kept.column("url"), kept.column("n_chars"))
     for one in figures.signals:
-        mine = pa.array([name for name, profile in profile_of.items() if profile == one.profile], pa.large_string())
-        rows = batch.filter(pc.is_in(batch.column("source_id"), mine))
-        not_applied = rows.column("rules_not_applied").to_numpy() & RULE_BIT[one.rule.reason]
-        values = rows.column(one.rule.signal).filter(pa.array(not_applied == 0))
-        one.histogram.add(values.drop_null().to_numpy())
+        one.add(batch)
 
 
 def _add_clusters(figures: Figures, batch: pa.RecordBatch) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
 from corpus_assets.plans import datasheet_bins, pictures
-from corpus_assets.plans.datasheet_figures import CLUSTER_SIZES, Figures, SignalFigures, pii_counts
+from corpus_assets.plans.datasheet_figures import CLUSTER_SIZES, Figures, pii_counts
+from corpus_assets.plans.datasheet_signals import SignalFigures
 from corpus_assets.plans.for_people import plural, shortened
 from corpus_assets.plans.pictures import Limit, Picture
 from corpus_assets.plans.reason_words import asked, number
@@ -130,7 +131,7 @@ def signal(one: SignalFigures) -> Picture:
         edges.index(one.limit), f"{asked(one.rule)} {number(one.limit, one.rule.scale)}", one.rule.bound == "min"
     )
     return pictures.histogram(
-        f"{one.rule.reason.replace('_', ' ')} (profile {one.profile}): {plural(one.dropped, 'document')} dropped by it",
+        f"{one.rule.reason.replace('_', ' ')} ({one.among}): {plural(one.dropped, 'document')} dropped by it",
         counts,
         datasheet_bins.edge_words(edges, one.rule),
         unit="documents, on a logarithmic scale",

@@ -28,6 +28,7 @@ from corpus_assets.plans import (
     datasheet_hosts,
     datasheet_page,
     datasheet_pictures,
+    datasheet_signals,
     for_people,
 )
 from corpus_assets.plans.datasheet import write_datasheet
@@ -40,7 +41,7 @@ from formats import corpus_manifest, durable, evidence
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
-from formats.reasons import RULE_BIT, RULES
+from formats.reasons import MODEL_RULES, RULE_BIT, RULES
 from tests import faults
 from tests.formats import evidence_rows
 from tests.plans import tiny_corpus
@@ -129,7 +130,7 @@ def test_the_funnel_loses_each_document_at_one_step_and_ends_at_what_is_publishe
 
 def test_a_signal_is_counted_where_its_rule_applies_and_cut_where_it_decides(layout):
     figures, rows = measure(open_published(layout, V1)), evidence_of(layout, V1)
-    assert len(figures.signals) == datasheet_figures.MAX_SIGNALS
+    assert len(figures.signals) == datasheet_signals.MAX_SIGNALS
     assert {"too_few_words", "too_short"} <= {one.rule.reason for one in figures.signals}
     for one in figures.signals:
         bit = RULE_BIT[one.rule.reason]
@@ -157,7 +158,9 @@ def test_a_histogram_puts_each_value_where_a_slow_search_does(values, anchor, cl
     assert anchor in kept_edges
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.bound != "allow"], ids=lambda rule: rule.reason)
+@pytest.mark.parametrize(
+    "rule", [rule for rule in (*RULES, *MODEL_RULES) if rule.bound != "allow"], ids=lambda rule: rule.reason
+)
 @pytest.mark.parametrize("limit", [0, 1, 7, 149_999, 1_000_000])
 def test_every_rule_has_bins_that_end_at_its_limit(rule, limit):
     edges = for_rule(rule, limit).edges

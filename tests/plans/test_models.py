@@ -11,8 +11,9 @@ import pytest
 from corpus_assets import stage_job
 from corpus_assets.commands import diff, trace
 from corpus_assets.commands.verify import verify_version
-from corpus_assets.plans import audit, source_stages
+from corpus_assets.plans import audit, datasheet_figures, source_stages
 from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
+from corpus_assets.plans.published_version import open_published
 from corpus_assets.stages.score_perplexity import perplexities, stored_model
 from corpus_assets.stages.score_quality import stored_scorer
 from formats import dataset, quality_model
@@ -103,6 +104,25 @@ def limits(layout: Layout) -> tuple[float, float]:
     return middle / 1000, high / 1000
 
 
+def hold_signals_of_models(layout: Layout, key: VersionKey) -> None:
+    """The datasheet draws every limit of a model, over the documents that it judged, cut where it decides."""
+    rows = model_corpus.told(layout, key).values()
+    drawn = datasheet_figures.measure(open_published(layout, key)).signals
+    of_models = [one for one in drawn if one.rule in MODEL_RULES]
+    assert [(one.rule.reason, one.among) for one in of_models] == [
+        ("perplexity_too_high", "language en"),
+        ("quality_too_low", "documents it scored"),
+    ]
+    for one in of_models:
+        bit = RULE_BIT[one.rule.reason]
+        judged = [row for row in rows if row[one.rule.signal] is not None and not row["rules_not_applied"] & bit]
+        at = list(one.histogram.edges).index(one.limit)
+        failed = sum(n for i, n in one.histogram.counts.items() if (i < at if one.rule.bound == "min" else i >= at))
+        assert one.histogram.counts.total() == len(judged) > failed
+        assert failed == sum(bool(row["rules_failed"] & bit) for row in judged) > 0
+        assert one.dropped == sum(row["verdict"] == one.rule.reason for row in rows)
+
+
 def filtered(layout: Layout, sections: dict[str, Any], key: VersionKey = FILTERED, workers: int = 1) -> None:
     tiny.write_config(layout, key, **model_corpus.with_limits(sections, *limits(layout)))
     model_corpus.build(layout, key, workers=workers)
@@ -134,6 +154,7 @@ def test_documents_beyond_the_limits_leave_by_the_first_rule_they_fail_and_every
         assert audit.documents_conserved(build, pair).passed
         assert audit.survivors_conserved(build, pairs, pair).passed
     assert verify_version(layout, FILTERED, deep=True).ok
+    hold_signals_of_models(layout, FILTERED)
     assert verify_version(layout, SCORED).ok
 
 
