@@ -1,5 +1,5 @@
 """Where a site or a source is held, so that it can be taken down: rows of published versions, tokens of snapshots,
-steps of a training run; and what is left of it beside them.
+steps of a training run; what is left of it beside them, and which models were trained on it.
 
 Read are seven columns of the evidence's documents (of a source: its own parts alone) and the snapshots' indexes, not
 one text. A site means here what the same words mean in an opt-out list, so that what is found is what the entry leaves
@@ -19,8 +19,9 @@ from corpus_assets.plans.snapshot_corpus import corpus_of, snapshots_below
 from corpus_assets.plans.token_trace_back import SnapshotHolding, Wanted, trace_back
 from corpus_assets.stages.match_sites import SiteIndex, key_of
 from corpus_assets.stages.site_names import parse_site
-from formats import ledger
-from formats.errors import ConfigError
+from corpus_assets.validation import model_config
+from formats import ledger, model_record
+from formats.errors import ConfigError, CorruptDataError
 from formats.json_words import described
 from formats.layout import Layout
 from formats.naming import NAME, VersionKey
@@ -92,14 +93,15 @@ class Copy:
 
 @dataclass
 class VersionHolding:
-    """What one version holds: documents = published + dropped. `copies` are texts that stay because they were found
-    elsewhere, too; `raw` says in which raw sets documents lie, published or not.
+    """What one version holds: documents = published + dropped; `sources` counts all of them by source. `copies` are
+    texts that stay because they were found elsewhere, too; `raw` says in which raw sets documents lie, of all.
     """
 
     version: str
     documents: int = 0
     published: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, int] = field(default_factory=dict)
     shards: list[HeldShard] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
     raw: dict[str, int] = field(default_factory=dict)
@@ -139,6 +141,7 @@ def find(layout: Layout, target: Target, record: RunRecord | None = None, named:
         if holding.documents:
             result.versions.append(holding)
     _snapshots(layout, target, ids, record, named, result)
+    _models(layout, target, result)
     if not result.searched and not result.not_searched:
         raise ConfigError(f"nothing is published below {layout.root}, so nothing was searched; name it by --root")
     if target.source is not None and not result.held:
@@ -199,7 +202,8 @@ def _version(version: PublishedVersion, target: Target) -> tuple[VersionHolding,
         for row in rows.of_ids(_outside(keepers, ids), ("id", "url", "verdict"))
         if row["verdict"] == Reason.KEPT
     ]
-    for source, n in sorted(sources.items()):
+    holding.sources = dict(sorted(sources.items()))
+    for source, n in holding.sources.items():
         if (lies := version.raw_set(source)) is not None:
             holding.raw[lies.folder.relative_to(version.layout.root).as_posix()] = n
     return holding, ids
@@ -251,6 +255,29 @@ def _snapshots(
         result.snapshots += told.snapshots
         result.searched += told.searched
         result.notes += told.notes
+
+
+def _models(layout: Layout, target: Target, result: Takedown) -> None:
+    """Classifiers and language models that were trained on documents of its sources. Their records name no documents,
+    so that a site may be in one or not.
+    """
+    of = {target.source} if target.source else {source for one in result.versions for source in one.sources}
+    for name in model_config.discover(layout)[0]:
+        path = layout.model_record(name)
+        if not path.is_file():
+            continue
+        try:
+            record = model_record.read(path)
+        except CorruptDataError as error:
+            result.not_searched.append(str(error))
+            continue
+        settings = record.made_of["settings"]
+        if found := sorted(of & {*settings["positive"], *settings["negative"]}):
+            was = "was" if target.source else "may have been"
+            result.notes.append(
+                f"{layout.models.name}/{record.file} {was} trained on it, among documents of {', '.join(found)}; "
+                f"train {name} again without, and pin that in the next version"
+            )
 
 
 def _with_ids(words: str, ids: pa.Array) -> Wanted:

@@ -9,9 +9,10 @@ import pytest
 from corpus_assets.commands import takedown, trace
 from corpus_assets.plans import takedown as plan
 from corpus_assets.plans.evidence_lookup import DocumentRows
-from formats import run_record, site_lists
+from formats import model_config, model_record, run_record, site_lists
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
+from formats.model_record import ModelRecord
 from tests import faults
 from tests.commands import command_line
 from tests.plans import site_corpus, tiny_corpus, tiny_snapshot
@@ -188,6 +189,32 @@ def test_what_is_wrong_is_refused_before_anything_is_written(trained, tmp_path, 
     with pytest.raises(ConfigError, match=says):
         run(layout, *words)
     assert list(tmp_path.iterdir()) == []
+
+
+def write_record(layout: Layout, name: str, positive: list[str], negative: list[str]) -> str:
+    """What a training leaves beside its model: the name of the file that it made."""
+    layout.models.mkdir(exist_ok=True)
+    layout.model_config(name).touch()
+    made_of = {"settings": {"positive": positive, "negative": negative}}
+    file, kind, nothing = f"{name}-0123456789abcdef.bin", model_config.QUALITY, "0" * 64
+    record = ModelRecord(
+        model_record.FORMAT, model_record.VERSION, name, kind, nothing, made_of, file, nothing, 1, {}, {}
+    )
+    model_record.write(record, layout.model_record(name))
+    return file
+
+
+def test_models_that_were_trained_on_its_documents_are_told(trained, tmp_path, capsys):
+    layout = Layout(shutil.copytree(trained[0].root, tmp_path / "root"))
+    first = write_record(layout, "good", ["tales"], ["web"])
+    other = write_record(layout, "fluent", ["tales"], [])
+    of_source, of_site = (told(layout, capsys, what)["notes"] for what in ("web", "example.org"))
+    assert [note for note in of_source if f"{first} was trained on it" in note] == of_source
+    assert [note for note in of_site if f"{first} may have been trained on it" in note] == of_site
+    assert len(of_source) == len(of_site) == 1
+    assert other not in str(of_source + of_site)
+    faults.flip_byte(layout.model_record("good"), 40)
+    assert "good.json" in str(told(layout, capsys, "web")["not_searched"])
 
 
 def test_where_nothing_is_published_nothing_is_called_free_of_it(tmp_path):
