@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus_assets.plans import evidence as evidence_plan
 from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.clusters import dedup_clusters, of_source
+from corpus_assets.plans.evidence_tables import cluster_rows
 from corpus_assets.plans.funnel import verdict_counts
 from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.language_counts import verdicts_by_language
@@ -301,7 +301,7 @@ def _kept_ratios(layout: Layout, key: VersionKey) -> dict[str, float]:
 
 def cluster_sizes(build: Build, version: Version) -> Finding:
     """The largest cluster against max_cluster; how many there are of each size class."""
-    table = pa.Table.from_batches([evidence_plan.cluster_rows(build, load_pairs(build.layout, version.key))])
+    table = pa.Table.from_batches([cluster_rows(build, load_pairs(build.layout, version.key))])
     limit = version.config.dedup.near.max_cluster
     largest = pc.max(table.column("size")).as_py() or 0
     words = f"{table.num_rows} clusters of 2 or more, the largest of {largest}; max_cluster is {limit}"
