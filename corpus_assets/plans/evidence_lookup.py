@@ -162,6 +162,12 @@ def _span(statistics: Any) -> tuple[str, str] | None:
     return (statistics.min, statistics.max) if statistics is not None and statistics.has_min_max else None
 
 
+def rows_about(version: PublishedVersion, table: str, document: str) -> Iterator[dict[str, Any]]:
+    """What a table of the evidence beside the documents' own says of the document with this id."""
+    for batch in evidence.read(version.evidence, table):
+        yield from batch.filter(pc.equal(batch.column("id"), document)).to_pylist()
+
+
 def equal_to(url: str) -> tuple[Mask, MayHold]:
     """Rows of exactly this URL."""
     return lambda urls: pc.equal(urls, pa.scalar(url, urls.type)), lambda least, most: least <= url <= most

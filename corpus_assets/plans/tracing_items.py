@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.compute as pc
-
+from corpus_assets.plans.evidence_lookup import rows_about
 from corpus_assets.plans.published_version import PublishedVersion
 from formats import evidence
 
@@ -30,7 +29,6 @@ def near_item(version: PublishedVersion, row: dict[str, Any]) -> NearItem | None
     """What the version's evidence says of a row of the documents table."""
     if not evidence.table_names("near_items", version.sealed):
         return None
-    for batch in evidence.read(version.evidence, "near_items"):
-        for found in batch.filter(pc.equal(batch.column("id"), row["id"])).to_pylist():
-            return NearItem(**{name: found[name] for name in NearItem.__dataclass_fields__})
+    for found in rows_about(version, "near_items", row["id"]):
+        return NearItem(**{name: found[name] for name in NearItem.__dataclass_fields__})
     return None

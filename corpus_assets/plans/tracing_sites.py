@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.compute as pc
-
+from corpus_assets.plans.evidence_lookup import rows_about
 from corpus_assets.plans.published_version import PublishedVersion
 from formats import evidence
 from formats.errors import CorruptDataError
@@ -35,9 +34,8 @@ def listed_site(version: PublishedVersion, row: dict[str, Any]) -> ListedSite | 
     """
     if row["verdict"] not in SITE_FILTERS:
         return None
-    for batch in evidence.read(version.evidence, "listed_sites"):
-        for found in batch.filter(pc.equal(batch.column("id"), row["id"])).to_pylist():
-            return ListedSite(**{name: found[name] for name in ("list", "line", "what", "since", "why")})
+    for found in rows_about(version, "listed_sites", row["id"]):
+        return ListedSite(**{name: found[name] for name in ("list", "line", "what", "since", "why")})
     raise CorruptDataError(version.evidence, f"listed site of {row['id']}", "a row", "none", _TODO)
 
 
@@ -66,18 +64,16 @@ def words_on_lists(version: PublishedVersion, row: dict[str, Any]) -> list[Liste
         return []
     limits = {one.name: one for one in version.config().words.lists}
     found = []
-    for batch in evidence.read(version.evidence, "listed_words"):
-        for one in batch.filter(pc.equal(batch.column("id"), row["id"])).to_pylist():
-            limit = limits[one["list"]]
-            del one["id"]
-            one["listed_word_ratio"] /= 1_000_000
-            found.append(ListedWords(**one, max_ratio=limit.max_ratio, min_words=limit.min_words))
+    for one in rows_about(version, "listed_words", row["id"]):
+        limit = limits[one["list"]]
+        del one["id"]
+        one["listed_word_ratio"] /= 1_000_000
+        found.append(ListedWords(**one, max_ratio=limit.max_ratio, min_words=limit.min_words))
     return sorted(found, key=lambda one: not one.too_many)
 
 
 def cap_words(version: PublishedVersion, row: dict[str, Any]) -> str:
     """The domain to whose cap a row of the documents table fell. Raises CorruptDataError without one."""
-    for batch in evidence.read(version.evidence, "capped_documents"):
-        for found in batch.filter(pc.equal(batch.column("id"), row["id"])).to_pylist():
-            return f"{found['domain']} (place {found['place']:,} of its draw)"
+    for found in rows_about(version, "capped_documents", row["id"]):
+        return f"{found['domain']} (place {found['place']:,} of its draw)"
     raise CorruptDataError(version.evidence, f"capped document {row['id']}", "a row", "none", _TODO)
