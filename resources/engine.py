@@ -5,7 +5,6 @@ byte.
 import os
 import re
 import shlex
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,10 @@ class EngineResource(dg.ConfigurableResource):
         """
         scratch = Path(self.scratch_dir) if self.scratch_dir else layout.corpus / "work" / "scratch"
         memory_bytes = parse_bytes(self.memory or os.environ.get("CORPUS_MEMORY", "1GiB"))
-        shards_done = partial(progress.tell, "shards")
+
+        def shards_done(done: int, total: int, rows: int) -> None:
+            progress.tell(f"shards of {rows:,} rows", done, total)
+
         address = self._set(self.spark, "CORPUS_SPARK")
         command = _words(self._set(self.spark_submit, "CORPUS_SPARK_SUBMIT"))
         if address and command:

@@ -1,5 +1,6 @@
 """How far the partition at work is: what its stages tell, with rate and remaining time where two moments give them."""
 
+import re
 import shutil
 import threading
 import time
@@ -10,6 +11,8 @@ from typing import TextIO
 from resources.download.progress import in_units
 
 _BYTES = "bytes of "
+_HOLDING = re.compile(r"\w+ of ([\d,]+) (\w+)")
+"""Things that hold many others, such as "shards of 40,000 rows": what a person reckons in is those, on the average."""
 
 
 @dataclass
@@ -78,10 +81,16 @@ def _as_text(thing: str, meter: _Meter, more: str, now: float) -> str:
     counted = f"{done} of {total}" if meter.total else done
     words = [f"{counted} {thing.removeprefix(_BYTES) if of_bytes else thing}{more}"]
     if rate > 0:
-        words.append(f"{in_units(rate)}/s" if of_bytes else f"{_number(rate)} {thing.split()[0]}/s")
+        words.append(f"{in_units(rate)}/s" if of_bytes else _per_second(thing, rate, meter.total))
         if meter.total:
             words.append(f"{duration((meter.total - meter.done) / rate)} left")
     return ", ".join(words)
+
+
+def _per_second(thing: str, rate: float, total: int) -> str:
+    if total and (found := _HOLDING.fullmatch(thing)):
+        return f"{_number(rate * int(found[1].replace(',', '')) / total)} {found[2]}/s"
+    return f"{_number(rate)} {thing.split()[0]}/s"
 
 
 def _number(rate: float) -> str:

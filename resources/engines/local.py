@@ -17,7 +17,7 @@ from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError
 from resources.engines import tasks
 from resources.engines.contract import Batches, Dest, First, Task
-from resources.engines.pool import Progress, run
+from resources.engines.pool import ShardsDone, run
 from resources.engines.runs import sort_batches
 from resources.engines.streams import Stop, ahead, until_stopped
 
@@ -35,15 +35,16 @@ AHEAD = 2
 
 @dataclass(frozen=True, kw_only=True)
 class LocalEngine:
-    """`scratch` holds spills only and is left empty. `progress(done, total)` counts source shards; during a sort it is
-    called from another thread. `processes` None means: processes for large inputs and many workers, else threads.
+    """`scratch` holds spills only and is left empty. `progress(done, total, rows)` counts source shards, which have so
+    many rows together; during a sort it is called from another thread. `processes` None means: processes for large
+    inputs and many workers, else threads.
     """
 
     scratch: Path
     workers: int = 2
     memory_bytes: int = 1024 * 1024 * 1024
     processes: bool | None = None
-    progress: Progress | None = None
+    progress: ShardsDone | None = None
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -91,6 +92,7 @@ class LocalEngine:
 
     def _rows_to_sort(self, source: Dataset, first: First | None, bucket: str, keys: Sequence[str]) -> Batches:
         items = tasks.map_items(source, first.task, first.sides) if first else []
+        rows = source.rows
         for done, shard in enumerate(source.shards, 1):
             if first:
                 made = tasks.first_mapped(items[done - 1], first.schema)
@@ -98,12 +100,14 @@ class LocalEngine:
             else:
                 yield from tasks.read_to_sort(source, shard, bucket, keys)
             if self.progress:
-                self.progress(done, len(source.shards))
+                self.progress(done, len(source.shards), rows)
 
     def _run(self, job: Any, items: Sequence[Any], source: Dataset) -> list[Any]:
         large = self.workers >= PROCESSES_FROM_WORKERS and source.num_bytes >= PROCESSES_FROM_BYTES
         processes = large if self.processes is None else self.processes
-        return run(job, items, workers=self.workers, processes=processes, progress=self.progress)
+        told, rows = self.progress, source.rows
+        progress = (lambda done, total: told(done, total, rows)) if told else None
+        return run(job, items, workers=self.workers, processes=processes, progress=progress)
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from resources.engines import worker
 from resources.engines.streams import Stop, StoppedError
 
 Progress = Callable[[int, int], None]
+ShardsDone = Callable[[int, int, int], None]
+"""(done, of how many, their rows together), as engines tell it."""
 GRACE_SECONDS = 2.0
 """For workers that have nothing to do any more to end by themselves, which takes milliseconds. They are killed then."""
 

@@ -21,7 +21,7 @@ from formats.dataset import Dataset, Shard
 from formats.errors import ConfigError, CorpusError, NotConvergedError, TransientError
 from resources.engines import spark_rows, spark_session, spark_tasks, tasks
 from resources.engines.contract import Dest, First, Task
-from resources.engines.pool import Progress
+from resources.engines.pool import ShardsDone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +38,7 @@ class SparkEngine:
     memory_bytes: int = 1024 * 1024 * 1024
     sort_tasks: int = 8
     conf: Mapping[str, str] = field(default_factory=dict)
-    progress: Progress | None = None
+    progress: ShardsDone | None = None
 
     def __post_init__(self) -> None:
         if self.sort_tasks < 1:
@@ -103,7 +103,7 @@ class SparkEngine:
         _check_sum(source, sum(part.rows for part in parts), [shard.id for shard, _ in made])
         _check_written(shard for shard, _ in made)
         if self.progress:
-            self.progress(len(source.shards), len(source.shards))
+            self.progress(len(source.shards), len(source.shards), source.rows)
         return tasks.gathered(out.schema, made)
 
     def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
@@ -126,7 +126,7 @@ class SparkEngine:
         """What `run` answers to each item, by the ids of the shards."""
         shards: list[Shard] = self._answers(self._items(items), run) if items else []
         if self.progress:
-            self.progress(len(source.shards), len(source.shards))
+            self.progress(len(source.shards), len(source.shards), source.rows)
         return sorted(shards, key=lambda shard: shard.id)
 
     def _items(self, items: Sequence[Any]) -> "DataFrame":

@@ -86,6 +86,13 @@ def test_a_pipe_gets_a_plain_line_every_five_seconds_and_none_of_a_short_run(clo
     assert piped(clock, (1, "shards", 1, 3), (1, "shards", 2, 3), (1, "shards", 3, 3)) == []
 
 
+def test_the_rate_of_shards_is_told_in_the_rows_that_they_hold_on_the_average(clock):
+    what = "shards of 40,000 rows"
+    assert piped(clock, (1, what, 1, 10), (4, what, 3, 10)) == [
+        "3 of 10 shards of 40,000 rows, 2,000 rows/s, 14 s left"
+    ]
+
+
 def test_bytes_of_a_file_have_units_and_the_rate_of_what_came_now_alone(clock):
     mib = 1024 * 1024
     name = "bytes of https://far.example/a.gz"

@@ -277,7 +277,7 @@ def _engine(layout: Layout, how: How, pipes: tuple[int, int]) -> LocalEngine:
     number, after = how.pool
     say, hear = pipes
 
-    def stop(done: int, total: int) -> None:
+    def stop(done: int, total: int, _rows: int) -> None:
         if done == min(after, total - 1):
             os.write(say, b"!")
             os.read(hear, 1)
@@ -290,7 +290,7 @@ class _OnePool(LocalEngine):
     """Runs the map of that number in processes, since processes take seconds; the other ones in threads."""
 
     number: int
-    stop: Callable[[int, int], None]
+    stop: Callable[[int, int, int], None]
     maps: list[None] = field(default_factory=list)
 
     def _run(self, job: Any, items: Sequence[Any], source: Dataset) -> list[Any]:

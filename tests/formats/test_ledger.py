@@ -152,6 +152,17 @@ def test_a_row_that_is_not_found_may_be_the_line_that_is_broken(tmp_path):
     assert second.startswith("LEDGER.jsonl line 2")
 
 
+def test_rows_of_many_sources_are_found_by_reading_the_file_through_once_and_a_change_is_seen(tmp_path, monkeypatch):
+    names = [f"source-{number}" for number in range(40)]
+    path = write(tmp_path / "LEDGER.jsonl", *[value(source_id=name) for name in names])
+    parsed, whole = [], ledger._parse
+    monkeypatch.setattr(ledger, "_parse", lambda line: (parsed.append(line), whole(line))[1])
+    assert [ledger.find(path, name)["source_id"] for name in names] == names
+    assert len(parsed) == 2 * len(names)
+    write(path, *[value(source_id=name, title="Another title") for name in names])
+    assert {ledger.find(path, name)["title"] for name in names} == {"Another title"}
+
+
 def test_append_adds_one_row_and_keeps_the_bytes_before_it(tmp_path):
     path = tmp_path / "corpus" / "LEDGER.jsonl"
     ledger.append(path, row())

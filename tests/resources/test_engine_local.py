@@ -148,14 +148,12 @@ def test_left_open_the_pool_is_processes_for_large_inputs_and_many_workers(
     assert started == [kind]
 
 
-def test_progress_counts_shards_up_to_all(source, out, tmp_path):
-    seen: list[tuple[int, int]] = []
-    engine = LocalEngine(
-        scratch=tmp_path / "s", processes=False, progress=lambda done, total: seen.append((done, total))
-    )
+def test_progress_counts_shards_up_to_all_and_says_how_many_rows_they_have(source, out, tmp_path):
+    seen: list[tuple[int, ...]] = []
+    engine = LocalEngine(scratch=tmp_path / "s", processes=False, progress=lambda *told: seen.append(told))
     engine.map_batches(source, Task(f"{HERE}:twice"), out)
     engine.sort_reduce(source, Task(f"{HERE}:as_is"), out, bucket="bucket", keys=["id"])
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
+    assert seen == [(done, 4, source.rows) for done in (1, 2, 3, 4)] * 2
 
 
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"memory_bytes": 1_000_000}])
