@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from corpus_assets.plans.evidence_lookup import rows_about
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.stages.place_rows import make_ids
 from formats import evidence, judged_pages
@@ -45,7 +45,6 @@ def extraction_of(version: PublishedVersion, row: dict[str, Any]) -> Extraction 
     """What the version's evidence says of a row of the documents table."""
     if not evidence.table_names(TABLE, version.sealed):
         return None
-    for batch in evidence.read(version.evidence, TABLE):
-        for found in batch.filter(pc.equal(batch.column("id"), row["id"])).to_pylist():
-            return Extraction(found["expected_error"], found["extractor"])
+    for found in rows_about(version, TABLE, row["id"]):
+        return Extraction(found["expected_error"], found["extractor"])
     return None
