@@ -9,12 +9,14 @@ import numpy as np
 from numba import njit
 
 from corpus_assets.kernels import block_texts
+from corpus_assets.kernels.block_repeats import RUN, alike, repeats, slot_of, table_size
 from corpus_assets.kernels.block_texts import (
     BYTES,
     COMMAS,
     ENDING,
     FURNITURE_TABLE,
     LINK_PERMILLE,
+    WORDS,
     measure_texts,
     per_mille,
 )
@@ -65,6 +67,8 @@ NAMES = (
     "blocks_since_h1", "path_blocks", "path_permille", "path_mean_bytes", "images",
     "bytes_since_good", "bytes_to_good", "blocks_since_heading", "good_before_permille", "siblings",
     *(f"levels_{i}" for i in LEVELS),
+    "said_again_permille", "said_before_permille",
+    "container_number", "container_alike", "outer_number", "outer_alike", "most_number",
 )  # fmt: skip
 """The columns, in order."""
 NUM_FEATURES = len(NAMES)
@@ -83,17 +87,6 @@ def good_bytes(row):
     if size < 70 or link >= 350 or not (row[ENDING] > 0 or row[COMMAS] > 0 or size > 120):
         return 0
     return size * (1000 - link) // 1000
-
-
-@njit(nogil=True, cache=True)
-def _slot(keys, key):
-    """The place of a key in an open table, which it takes where it is new; keys are not 0."""
-    mask = _U64(keys.size - 1)
-    place = (key ^ (key >> _U64(23))) & mask
-    while keys[place] != 0 and keys[place] != key:
-        place = (place + _U64(1)) & mask
-    keys[place] = key
-    return place
 
 
 @njit(nogil=True, cache=True)
@@ -154,8 +147,10 @@ def _bits(value, num_bits, row, f):
 @njit(nogil=True, cache=True)
 def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture_values, out):
     n, num_elements = blocks.shape[0], elements.shape[0]
-    hashes = np.zeros(n, np.uint64)
-    measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes)
+    hashes, word_hashes = np.zeros(n, np.uint64), np.empty(text.size // 2 + n + 1, np.uint64)
+    num_words = measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes, word_hashes)
+    said_again, said_before = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    repeats(word_hashes[:num_words], out[:, WORDS], said_again, said_before)
     bytes_until, good_until, link_until = (
         np.zeros(n + 1, np.int64),
         np.zeros(n + 1, np.int64),
@@ -181,18 +176,21 @@ def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture
         body[e] = share if element[FLAGS] & BODY_GROUPS else body[parent]
         for k in range(groups.size):
             levels[e, k] = min(_MOST_LEVELS, levels[parent, k] + ((element[FLAGS] >> groups[k]) & 1))
-    size = 64
-    while size < 2 * n + 2:
-        size *= 2
+    number, in_all = np.zeros(num_elements, np.int32), np.zeros(num_elements, np.int32)
+    alike(paths, number, in_all)
+    most_number = np.zeros(num_elements, np.int32)
+    for e in range(1, num_elements):
+        most_number[e] = max(number[e], most_number[elements[e, PARENT]])
+    size = table_size(n)
     text_keys, copies, path_keys = np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(size, np.uint64)
     path_blocks, path_bytes = np.zeros(size, np.int64), np.zeros(size, np.int64)
     text_slot, path_slot = np.zeros(n, np.int64), np.zeros(n, np.int64)
     next_good = np.full(n + 1, n, np.int64)
     for b in range(n - 1, -1, -1):
         next_good[b] = b if good_until[b + 1] > good_until[b] else next_good[b + 1]
-        text_slot[b] = _slot(text_keys, max(hashes[b], _U64(1)))
+        text_slot[b] = slot_of(text_keys, max(hashes[b], _U64(1)))
         copies[text_slot[b]] += 1
-        slot = _slot(path_keys, max(paths[blocks[b, ELEMENT]], _U64(1)))
+        slot = slot_of(path_keys, max(paths[blocks[b, ELEMENT]], _U64(1)))
         path_slot[b] = slot
         path_blocks[slot] += 1
         path_bytes[slot] += out[b, BYTES] * (1000 - out[b, LINK_PERMILLE]) // 1000
@@ -265,6 +263,12 @@ def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture
         row[f + 7] = min(FAR, b - last_heading) if last_heading >= 0 else FAR
         row[f + 8], row[f + 9] = per_mille(good_until[b], page_good), children[parent] if e > 0 else 0
         row[f + 10 : f + 10 + groups.size] = levels[e]
+        f += 10 + groups.size
+        runs = row[WORDS] - RUN + 1
+        row[f], row[f + 1] = per_mille(said_again[b], runs), per_mille(said_before[b], runs)
+        row[f + 2], row[f + 3] = min(FAR, number[container]), min(FAR, in_all[container])
+        row[f + 4], row[f + 5] = min(FAR, number[outer]), min(FAR, in_all[outer])
+        row[f + 6] = min(FAR, most_number[container])
         if own_good > 0:
             last_good = b
 

@@ -9,9 +9,11 @@ from corpus_assets.kernels.html_names import FNV_OFFSET, FNV_PRIME, hash_table, 
 NAMES = (
     "bytes", "words", "link_permille", "commas", "ending", "digit_permille", "capital_permille", "bytes_per_word",
     "sentences", "links", "breaks", "bold_permille", "begins_small", "signs", "capital_word_permille",
-    "beyond_ascii_permille", "furniture", "furniture_permille", "begins_with_furniture",
+    "beyond_ascii_permille", "furniture", "furniture_permille", "begins_with_furniture", "trails_off",
 )  # fmt: skip
-BYTES, LINK_PERMILLE, COMMAS, ENDING = (NAMES.index(name) for name in ("bytes", "link_permille", "commas", "ending"))
+BYTES, WORDS, LINK_PERMILLE, COMMAS, ENDING = (
+    NAMES.index(name) for name in ("bytes", "words", "link_permille", "commas", "ending")
+)
 FURNITURE = (
     "share tweet advertisement subscribe follow copyright photo photos getty related comments comment newsletter "
     "cookie cookies privacy terms click email facebook twitter instagram whatsapp linkedin updated published posted "
@@ -28,6 +30,13 @@ _SPACE = np.uint8(32)
 _CLOSING = np.zeros(256, np.bool_)
 _CLOSING[[ord('"'), ord(")"), ord("'"), 0x9D, 0x99]] = True
 """May follow the full stop; the last two are the last bytes of curved quotes."""
+_BRACKETS = np.zeros(256, np.bool_)
+_BRACKETS[[ord(")"), ord("]")]] = True
+ELLIPSES = ("…", "..", "&hellip;", "&#8230;")
+_ELLIPSES = np.zeros((len(ELLIPSES), 8), np.uint8)
+_LENGTHS = np.array([len(one.encode()) for one in ELLIPSES], np.int64)
+for _i, _one in enumerate(ELLIPSES):
+    _ELLIPSES[_i, : _LENGTHS[_i]] = list(_one.encode())
 
 
 @njit(nogil=True, inline="always")
@@ -73,8 +82,26 @@ def ending_of(text, start, end):
 
 
 @njit(nogil=True, cache=True)
-def measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes):
-    """Fills the first columns of `out`, and a hash of each block's letters and digits, small letters for capitals."""
+def trails_off(text, start, end):
+    """Whether a block's text ends in one of ELLIPSES, as what is cut short does; one bracket may close behind it."""
+    end -= end > start and _BRACKETS[text[end - 1]]
+    for i in range(_LENGTHS.size):
+        length = _LENGTHS[i]
+        if end - start >= length:
+            same = 0
+            while same < length and text[end - length + same] == _ELLIPSES[i, same]:
+                same += 1
+            if same == length:
+                return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes, word_hashes):
+    """Fills the first columns of `out`, a hash of each block's letters and digits, small letters for capitals, and one
+    of each word, block after block; returns how many words there are.
+    """
+    num_words = 0
     for b in range(blocks.shape[0]):
         start, end = blocks[b, START], blocks[b, END]
         num_bytes = words = commas = digits = capitals = sentences = signs = beyond = capital_words = 0
@@ -103,6 +130,8 @@ def measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes):
             else:
                 if inside:
                     inside = False
+                    word_hashes[num_words] = word
+                    num_words += 1
                     found = look_up(furniture_keys, furniture_values, word)
                     furniture += found
                     if words == 1:
@@ -123,3 +152,5 @@ def measure_texts(text, blocks, furniture_keys, furniture_values, out, hashes):
         row[11], row[12] = per_mille(block[BOLD_BYTES], num_bytes), 97 <= text[start] <= 122
         row[13], row[14], row[15] = signs, per_mille(capital_words, words), per_mille(beyond, num_bytes)
         row[16], row[17], row[18] = furniture, per_mille(furniture, words), begins_with_furniture
+        row[19] = trails_off(text, start, end)
+    return num_words

@@ -1,7 +1,8 @@
 """A block model from labelled pages, by gradient boosting: the same pages give the same bytes.
 
-scikit-learn grows the trees, on one thread and from a fixed seed; what it found is rounded to whole numbers here, and
-what the model then says is the kernel's to say alone.
+scikit-learn grows the trees, on one thread and from fixed seeds; what it found is rounded to whole numbers here, and
+what the model then says is the kernel's to say alone. A model is the mean of BAGS, which differ by the columns
+that each tree was let see, since one of them alone is off by chance: some thousandths of F1.
 """
 
 import hashlib
@@ -28,8 +29,9 @@ SETTINGS: dict[str, Any] = {
     "max_bins": 63,
     "max_features": 0.4,
     "early_stopping": False,
-    "random_state": 1,
 }
+BAGS = 3
+"""Seeds 1 to BAGS."""
 LEAVES = 15
 """Of a tree. Pages that are made by few rules, or of few sites, teach small trees better: 2 (block_model.md)."""
 CUT = 0.5
@@ -48,7 +50,7 @@ def train(pages: Sequence[LabelledPage], notes: dict[str, str] | None = None, le
         "pages": len(pages),
         "pages_sha256": digest,
         "library": f"{LIBRARY} {library_version(LIBRARY)}",
-        "settings": {**SETTINGS, "max_leaf_nodes": leaves},
+        "settings": {**SETTINGS, "max_leaf_nodes": leaves, "bags": BAGS},
         **(notes or {}),
     }
     return replace(model, training=training)
@@ -63,37 +65,39 @@ def train_on(examples: Sequence[Example], leaves: int = LEAVES) -> BlockModel:
     if not some.any() or not rest.any():
         raise ConfigError("the pages teach nothing: some of their text must be wanted, and some not")
     # A block that is wanted in part stands once on each side, with its share of the weight.
-    grown = _grow(
+    rows_of_training = (
         np.concatenate([features[some], features[rest]]).astype(np.float32),
         np.concatenate([np.ones(some.sum()), np.zeros(rest.sum())]),
         np.concatenate([(weight * share)[some], (weight * (1 - share))[rest]]) * (len(weight) / weight.sum()),
-        leaves,
     )
     rows: list[tuple[int, int, int, int]] = []
     roots = []
-    for (tree,) in grown._predictors:
-        roots.append(len(rows))
-        rows += _rows(tree.nodes, len(rows))
-    base = _fixed(float(grown._baseline_prediction.item()))
+    for seed in range(1, BAGS + 1):
+        grown = _grow(*rows_of_training, leaves, seed)
+        for (tree,) in grown._predictors:
+            roots.append(len(rows))
+            rows += _rows(tree.nodes, len(rows))
+    # All bags begin with the same share of what is wanted.
+    base = round(float(grown._baseline_prediction.item()) * ONE)
     nodes = np.array(rows, np.int32).reshape(-1, 4)
     return BlockModel(FEATURES_VERSION, NAMES, round(CUT * ONE), UNSURE, base, nodes, np.array(roots, np.int32), {})
 
 
-def _grow(features: np.ndarray, wanted: np.ndarray, weight: np.ndarray, leaves: int) -> Any:
+def _grow(features: np.ndarray, wanted: np.ndarray, weight: np.ndarray, leaves: int, seed: int) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
         from threadpoolctl import threadpool_limits
     except ImportError:
         raise ConfigError("training needs scikit-learn: pip install 'corpus-assets[train]'") from None
     with threadpool_limits(limits=1):
-        trees = HistGradientBoostingClassifier(**SETTINGS, max_leaf_nodes=leaves)
+        trees = HistGradientBoostingClassifier(**SETTINGS, max_leaf_nodes=leaves, random_state=seed)
         return trees.fit(features, wanted, sample_weight=weight)
 
 
 def _rows(nodes: np.ndarray, first: int) -> list[tuple[int, int, int, int]]:
     """A tree's nodes as rows of the model. Features are whole, so the whole part of a threshold splits them alike."""
     return [
-        (-1, _fixed(float(node["value"])), 0, 0)
+        (-1, round(float(node["value"]) * ONE / BAGS), 0, 0)
         if node["is_leaf"]
         else (
             int(node["feature_idx"]),
@@ -103,10 +107,6 @@ def _rows(nodes: np.ndarray, first: int) -> list[tuple[int, int, int, int]]:
         )
         for node in nodes
     ]
-
-
-def _fixed(value: float) -> int:
-    return round(value * ONE)
 
 
 def _sha256(data: bytes) -> str:

@@ -24,8 +24,8 @@ from formats.errors import ConfigError
 from formats.judged_pages import BLOCKS, MAX_ERROR, Judgement
 from formats.reject_reasons import RejectReason
 
-CODE_VERSION = "3"
-FEATURES_VERSION = "2"
+CODE_VERSION = "4"
+FEATURES_VERSION = "3"
 """Of blocks and features: a model that was trained on others is refused."""
 LIBRARIES = ("resiliparse",)
 _IN_PRE = 1 << CONTEXTS.index("pre")

@@ -37,6 +37,7 @@ from tests.bench.measure import Quality, Row
 BENCHES = (
     "bench_raw",
     "bench_extract",
+    "bench_extract_kinds",
     "bench_signals",
     "bench_text",
     "bench_dedup",

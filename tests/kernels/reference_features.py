@@ -1,5 +1,6 @@
 """The slow, obvious twin of `block_features`: each column by its definition, over lists and dictionaries."""
 
+import re
 from collections import Counter
 
 from corpus_assets.kernels import html_blocks as b
@@ -143,7 +144,28 @@ class Page:
         for group in (3, 5, 8, 11, 12):
             named = [one for one in self.ancestors(element) if self.elements[one][e.FLAGS] >> group & 1]
             out[f"levels_{group}"] = min(9, len(named))
+        for name, one in (("container", container), ("outer", outer)):
+            out[f"{name}_number"], out[f"{name}_alike"] = min(60, self.number(one)), min(60, len(self.alike(one)))
+        out["most_number"] = min(60, max((self.number(one) for one in self.ancestors(container)), default=0))
         return out
+
+    def alike(self, element):
+        """The elements on this one's path; none of the page's."""
+        path = self.path(element)
+        return [one for one in range(1, len(self.elements)) if self.path(one) == path] if element else []
+
+    def number(self, element):
+        return self.alike(element).index(element) if element else 0
+
+
+def runs_of(text):
+    words = re.findall(rb"[a-z0-9\x80-\xff]+", text.lower())
+    return [tuple(words[i : i + 5]) for i in range(len(words) - 4)]
+
+
+def said(runs, i, others):
+    """The permille of block i's runs that stand in one of the others."""
+    return per_mille(sum(any(run in runs[j] for j in others) for run in runs[i]), len(runs[i]))
 
 
 def features(page, rows):
@@ -154,5 +176,9 @@ def features(page, rows):
         bytes(c for c in data[one[b.START] : one[b.END]].lower() if c >= 128 or chr(c).isalnum())
         for one in page.blocks.tolist()
     ]
-    twin = Page(page, texts)
-    return [texts[i] | twin.row(i, letters) for i in range(len(texts))]
+    twin, runs = Page(page, texts), [runs_of(data[one[b.START] : one[b.END]]) for one in page.blocks.tolist()]
+    found = [texts[i] | twin.row(i, letters) for i in range(len(texts))]
+    for i, row in enumerate(found):
+        row["said_again_permille"] = said(runs, i, [j for j in range(len(runs)) if j != i])
+        row["said_before_permille"] = said(runs, i, range(i))
+    return found

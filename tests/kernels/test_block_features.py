@@ -1,9 +1,11 @@
 """Features of blocks against their definitions, over lists and dictionaries."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpus_assets.kernels import block_repeats
 from corpus_assets.kernels.block_features import FAR, NAMES, NUM_FEATURES, block_features
 from corpus_assets.kernels.html_blocks import html_blocks
 from tests.kernels import reference_features
@@ -15,7 +17,7 @@ MORE = (
     LONG, LONG, f"<p>{LONG}", f"<p>{LONG} {LONG}", LINKS, f"<li>{LINKS}", "<h1>Title", "<h2>Part", "<img>",
     "<b>Bold</b>", "<div class=article-body>", "<div class=comments>", "<div hidden>", "<main>", "<article>",
     "</article>", "<p>Short.", "<p>See:", '<p>He said "go."', "<p>© 2020 | @me #1", "<p>一句话，还有一句。",
-    "<p>JSON 12 345", "<p>Share",
+    "<p>JSON 12 345", "<p>Share", "<p>Far down the river, where…", "<div>An old boat lies in the reeds</div>",
 )  # fmt: skip
 
 
@@ -53,10 +55,38 @@ def of_text(text, **wanted):
         ("<p>| @ # ©", {"signs": 3, "words": 1}),
         ("<p>é", {"beyond_ascii_permille": 1000}),
         ("<p>a<br>b", {"breaks": 1, "words": 2}),
+        ("<p>And then…", {"trails_off": 1, "ending": 0}),
+        ("<p>And then ...", {"trails_off": 1}),
+        ("<p>And then [&hellip;]", {"trails_off": 1}),
+        ("<p>And then&#8230;", {"trails_off": 1}),
+        ("<p>And … then.", {"trails_off": 0}),
+        ("<p>.", {"trails_off": 0}),
+        ("<p>]", {"trails_off": 0}),
     ],
 )
 def test_what_is_counted_in_a_text(text, wanted):
     of_text(text, **wanted)
+
+
+def test_a_text_that_stands_twice_is_told_from_its_first_place_on():
+    page = html_blocks(b"<p>one two three four five six<p>seven<div>zero One two three, four five. seven")
+    found = block_features(page)[:, [NAMES.index("said_again_permille"), NAMES.index("said_before_permille")]]
+    assert found.tolist() == [[500, 0], [0, 0], [333, 333]]
+
+
+def test_parts_that_are_built_alike_are_numbered():
+    page = html_blocks(b"<div><p>a</div><div><p>b<p>c</div><section><div><p>d</div></section>")
+    names = [NAMES.index(name) for name in ("container_number", "container_alike", "most_number")]
+    assert block_features(page)[:, names].tolist() == [[0, 2, 0], [1, 2, 1], [1, 2, 1], [0, 1, 0]]
+
+
+def test_runs_behind_the_most_words_are_not_looked_for():
+    words = np.arange(1, 13, dtype=np.uint64)
+    for between, before in ((20, 8), (block_repeats.MOST_WORDS - 24, 8), (block_repeats.MOST_WORDS, 0)):
+        parts = [words, np.full(between, 99, np.uint64), words]
+        again, found = np.zeros(3, np.int32), np.zeros(3, np.int32)
+        block_repeats.repeats(np.concatenate(parts), np.array([12, between, 12], np.int32), again, found)
+        assert (again.tolist(), found.tolist()) == ([before, 0, before], [0, 0, before])
 
 
 def test_a_page_without_text_has_no_features():

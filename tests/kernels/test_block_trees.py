@@ -31,7 +31,7 @@ def value(tree, row):
     return value(low if row[feature] <= threshold else high, row)
 
 
-@given(st.lists(TREES, max_size=5), st.lists(st.tuples(*[st.integers(-6, 6)] * 3), max_size=6), st.integers(-ONE, ONE))
+@given(st.lists(TREES, max_size=11), st.lists(st.tuples(*[st.integers(-6, 6)] * 3), max_size=6), st.integers(-ONE, ONE))
 def test_probabilities_equal_the_twins(trees, rows, base):
     nodes: list = []
     roots = [flat(tree, nodes) for tree in trees]

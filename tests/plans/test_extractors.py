@@ -83,7 +83,7 @@ def test_the_setting_is_optional_and_a_model_needs_its_extractor():
 
 def test_the_shipped_model_says_what_it_was_made_of():
     training = block_model.read(SHIPPED).training
-    assert training["data"] == "made-up pages, tests/golden/written_pages.py"
+    assert training["data"] == "made-up pages, tests/golden/written_pages.py and tests/golden/written_kinds.py"
     assert training["license"] == "Apache-2.0"
 
 
