@@ -87,9 +87,10 @@ def check(entry: OptOut) -> None:
         raise ConfigError(f"opt-out {described(entry.what)}: {field}: {wrong}")
 
 
-def append(path: Path, entries: Iterable[OptOut]) -> int:
-    """Add those whose `what` the opt-out list has not yet, whole or not at all; returns how many. A second writer
-    waits. Raises ConfigError when an entry or the list is not right; then the file is as it was.
+def append(path: Path, entries: Iterable[OptOut], begin: bytes = b"") -> int:
+    """Add those whose `what` the opt-out list has not yet, whole or not at all; returns how many. A list that is not
+    there is made, and begins with the lines of `begin`. A second writer waits. Raises ConfigError when an entry or the
+    list is not right; then the file is as it was.
     """
     new = list(entries)
     for entry in new:
@@ -98,12 +99,13 @@ def append(path: Path, entries: Iterable[OptOut]) -> int:
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)  # the folder, since a rename replaces the list's own inode
-        before = path.read_bytes() if path.exists() else b""
+        is_new = not path.exists()
+        before = begin if is_new else path.read_bytes()
         known = {entry.what for entry in opt_outs(before, path)}
         if before and not before.endswith(b"\n"):
             before += b"\n"
         missing = [entry for entry in new if entry.what not in known]
-        if missing:
+        if missing or (is_new and begin):
             lines = (json.dumps(table(OptOut).dump(entry), ensure_ascii=False) for entry in missing)
             durable.write_file(path, before + "".join(f"{line}\n" for line in lines).encode("utf-8"))
         return len(missing)

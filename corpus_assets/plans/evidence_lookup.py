@@ -51,6 +51,10 @@ class DocumentRows:
     def rows(self) -> int:
         return sum(sum(part.rows) for part in self._parts)
 
+    def of(self, source: str) -> int:
+        """How many documents a source has."""
+        return sum(sum(part.rows) for part in self._parts if part.source == source)
+
     def at(self, source: str, k: int) -> dict[str, Any] | None:
         """The row of document k of a source; None where the source has fewer documents."""
         before = 0  # rows of the source in the parts passed over

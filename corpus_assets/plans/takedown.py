@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus_assets.kernels.url_paths import url_paths
 from corpus_assets.plans.evidence_lookup import DocumentRows, anywhere
+from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.published_version import PublishedVersion, open_published, published_versions
 from corpus_assets.plans.snapshot_corpus import corpus_of, snapshots_below
 from corpus_assets.plans.token_trace_back import SnapshotHolding, Wanted, trace_back
-from corpus_assets.stages.match_sites import SiteIndex, key_of
+from corpus_assets.plans.web_addresses import names_places, what_to_do
+from corpus_assets.stages.match_sites import SiteIndex, key_of, url_parts
 from corpus_assets.stages.site_names import parse_site
+from corpus_assets.stages.web_addresses import has_address
 from corpus_assets.validation import model_config
-from formats import ledger, model_record
+from formats import durable, ledger, model_record, raw_set
 from formats.errors import ConfigError, CorruptDataError
 from formats.json_words import described
 from formats.layout import Layout
@@ -46,6 +50,8 @@ class Target:
     words: str
     source: str | None = None
     sites: SiteIndex | None = None
+    path: str | None = None
+    """Of a URL, in the one form of url_paths."""
 
     @classmethod
     def parse(cls, words: str) -> "Target":
@@ -60,7 +66,8 @@ class Target:
         site = parse_site(words)
         row = {"reason": Reason.OPT_OUT.value, "list": "", "line": 1, "what": words, "is_domain": site.is_domain}
         row |= {"host": site.host, "key": key_of(site)}
-        return cls(words, sites=SiteIndex(pa.Table.from_pylist([row], SITE_ENTRIES)))
+        path = None if site.path is None else url_paths(pa.array([site.path], pa.large_string()))[0].as_py()
+        return cls(words, sites=SiteIndex(pa.Table.from_pylist([row], SITE_ENTRIES)), path=path)
 
     @property
     def kind(self) -> str:
@@ -71,6 +78,12 @@ class Target:
         if self.sites is None:
             raise ConfigError(f"{self.words} is a source, which is not found by URL")
         return pa.array(self.sites.first_entries(urls) >= 0)
+
+    def other_pages(self, urls: pa.Array) -> int:
+        """Of URLs under a prefix, how many go on after it, so that they are other pages than the one named."""
+        if self.path is None:
+            return 0
+        return len(urls) - (pc.sum(pc.equal(url_paths(url_parts(urls).rest), self.path)).as_py() or 0)
 
 
 @dataclass
@@ -94,7 +107,8 @@ class Copy:
 @dataclass
 class VersionHolding:
     """What one version holds: documents = published + dropped; `sources` counts all of them by source. `copies` are
-    texts that stay because they were found elsewhere, too; `raw` says in which raw sets documents lie, of all.
+    texts that stay because they were found elsewhere, too; `raw` says in which raw sets documents lie, of all;
+    `other_pages` counts documents under a URL that are not exactly that page.
     """
 
     version: str
@@ -105,23 +119,32 @@ class VersionHolding:
     shards: list[HeldShard] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
     raw: dict[str, int] = field(default_factory=dict)
+    other_pages: int = 0
+
+    @property
+    def is_held(self) -> bool:
+        return bool(self.published or self.copies or self.raw)
 
 
 @dataclass
 class Takedown:
-    """What holds it, what was looked through, and what could not be. `held` is false only where all was searched."""
+    """What holds it, what was looked through, and what could not be: rows, copies that were found elsewhere, raw sets
+    and snapshots all hold it. `raw_sets` are those of a source that no version above was made of. Nothing holds it
+    only where `held` is false and nothing is `not_searched`.
+    """
 
     asked: str
     kind: str
     versions: list[VersionHolding] = field(default_factory=list)
     snapshots: list[SnapshotHolding] = field(default_factory=list)
+    raw_sets: list[str] = field(default_factory=list)
     searched: list[str] = field(default_factory=list)
     not_searched: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def held(self) -> bool:
-        return any(one.published for one in self.versions) or bool(self.snapshots)
+        return any(one.is_held for one in self.versions) or bool(self.snapshots or self.raw_sets)
 
 
 def find(layout: Layout, target: Target, record: RunRecord | None = None, named: VersionKey | None = None) -> Takedown:
@@ -136,11 +159,13 @@ def find(layout: Layout, target: Target, record: RunRecord | None = None, named:
     versions = [open_published(layout, key) for key in keys]
     ids: dict[str, pa.Array] = {}
     for version in versions:
-        holding, ids[version.digest] = _version(version, target)
+        holding, ids[version.digest] = _version(version, target, result)
         result.searched.append(f"{version.key}: {version.counts['documents']:,} documents")
         if holding.documents:
             result.versions.append(holding)
     _snapshots(layout, target, ids, record, named, result)
+    if named is None:
+        _other_raw_sets(layout, target, versions, result)
     _models(layout, target, result)
     if not result.searched and not result.not_searched:
         raise ConfigError(f"nothing is published below {layout.root}, so nothing was searched; name it by --root")
@@ -162,13 +187,26 @@ def _hold_known(layout: Layout, source: str, versions: list[PublishedVersion]) -
         )
 
 
-def _version(version: PublishedVersion, target: Target) -> tuple[VersionHolding, pa.Array]:
+def _other_raw_sets(layout: Layout, target: Target, versions: list[PublishedVersion], result: Takedown) -> None:
+    """Raw sets that no published version was made of: those of the source hold it, of others nobody knows by URL."""
+    made_of = {digest for version in versions for digest in version.stage_versions.get("raw_sets", {}).values()}
+    for lock in sorted(layout.raw_sets("").glob(f"{target.source or '*'}/*/{raw_set.LOCK}")):
+        folder = lock.parent.relative_to(layout.root).as_posix()
+        if lock.parent.name.startswith(".") or durable.read_lock(lock) in made_of:
+            continue
+        if target.source is not None:
+            result.raw_sets.append(folder)
+        else:
+            result.not_searched.append(f"{folder} is a raw set of no published version, so it was not searched by URL")
+
+
+def _version(version: PublishedVersion, target: Target, result: Takedown) -> tuple[VersionHolding, pa.Array]:
     """What a version holds, and the ids of what it published of that."""
     holding, rows = VersionHolding(str(version.key)), DocumentRows(version)
     found = (
         rows.of_source(target.source, _COLUMNS)
         if target.source is not None
-        else rows.where(target.of_urls, anywhere, _COLUMNS)
+        else _of_site(version, rows, target, result)
     )
     shards: dict[int, HeldShard] = {}
     first_rows = _first_rows(version)
@@ -177,6 +215,7 @@ def _version(version: PublishedVersion, target: Target) -> tuple[VersionHolding,
     sources: Counter[str] = Counter()
     for batch in found:
         holding.documents += batch.num_rows
+        holding.other_pages += target.other_pages(batch.column("url"))
         for entry in pc.value_counts(batch.column("verdict")).to_pylist():
             holding.dropped[entry["values"]] = holding.dropped.get(entry["values"], 0) + entry["counts"]
         sources.update({e["values"]: e["counts"] for e in pc.value_counts(batch.column("source_id")).to_pylist()})
@@ -207,6 +246,36 @@ def _version(version: PublishedVersion, target: Target) -> tuple[VersionHolding,
         if (lies := version.raw_set(source)) is not None:
             holding.raw[lies.folder.relative_to(version.layout.root).as_posix()] = n
     return holding, ids
+
+
+def _of_site(
+    version: PublishedVersion, rows: DocumentRows, target: Target, result: Takedown
+) -> Iterator[pa.RecordBatch]:
+    """The rows under the site; documents that no site can be found in are told once all are read."""
+
+    def wanted(urls: pa.Array) -> pa.Array:
+        return pc.or_(target.of_urls(urls), pc.invert(has_address(urls)))
+
+    without = Counter({name: rows.of(name) for name, row in version.rows.items() if names_places(row)})
+    places = set(without)
+    for batch in rows.where(wanted, anywhere, _COLUMNS):
+        mine = target.of_urls(batch.column("url"))
+        found, other = batch.filter(mine), batch.filter(pc.invert(mine))
+        for entry in pc.value_counts(found.column("source_id")).to_pylist():
+            if entry["values"] in places:
+                without[entry["values"]] -= entry["counts"]
+        for entry in pc.value_counts(other.column("source_id")).to_pylist():
+            if entry["values"] not in places:
+                without[entry["values"]] += entry["counts"]
+        if found.num_rows:
+            yield found
+    for source, n in sorted(without.items()):
+        if n:
+            have = "has" if n == 1 else "have"
+            result.not_searched.append(
+                f"{version.key}: {plural(n, 'document')} of source {source} {have} no web address, so a site cannot be "
+                f"found in {'it' if n == 1 else 'them'}; {what_to_do(version.rows[source])}"
+            )
 
 
 def _outside(keepers: Iterable[str], ids: pa.Array) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from corpus_assets.commands import takedown, trace
 from corpus_assets.plans import takedown as plan
 from corpus_assets.plans.evidence_lookup import DocumentRows
-from formats import model_config, model_record, run_record, site_lists
+from formats import model_config, model_record, raw_set, run_record, site_lists
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.model_record import ModelRecord
@@ -96,15 +96,32 @@ def test_what_stays_because_it_was_found_elsewhere_is_told(trained, capsys):
     assert told(layout, capsys, "fables", "--version", V1)["versions"][0]["copies"] == []
 
 
-def test_dropped_documents_alone_hold_nothing_and_are_told_all_the_same(trained, capsys):
+def test_what_no_version_published_is_held_by_its_raw_set_and_by_its_copy_elsewhere(trained, capsys):
     layout, *_ = trained
     value = told(layout, capsys, "sub.example.org", "--version", V1)
-    assert (value["held"], value["complete"]) == (False, True)
+    assert (value["held"], value["versions"][0]["published"]) == (True, 0)
     assert value["versions"][0]["dropped"] == {"near_duplicate": 1}
-    assert run(layout, "sub.example.org", "--version", V1) == 0
+    assert run(layout, "sub.example.org", "--version", V1) == 1
     out = capsys.readouterr().out
     assert "stays elsewhere: fables:0 (owl.txt), of which web:0 was a duplicate" in out
-    assert "sub.example.org: nothing holds it; searched:" in out
+    assert "nothing" not in out.partition("sub.example.org: is held by")[2]
+    assert "  1 document with its text, found elsewhere, which will stay" in out
+    assert "  1 raw set (corpus/raw/web/20261130): take the source out" in out
+
+
+@pytest.mark.parametrize("left", ["copies", "raw"])
+def test_a_copy_alone_and_a_raw_set_alone_hold_it(left):
+    copy = plan.Copy("fables:0", "owl.txt", "web:0")
+    more = {"copies": [copy]} if left == "copies" else {"raw": {"corpus/raw/web/20261130": 1}}
+    assert plan.Takedown("web", "source", versions=[plan.VersionHolding("tiny.v1", 1, **more)]).held
+    assert not plan.Takedown("web", "source", versions=[plan.VersionHolding("tiny.v1", 1)]).held
+
+
+def test_where_its_raw_set_is_gone_a_dropped_document_is_held_by_nothing(trained, tmp_path, capsys):
+    layout = Layout(shutil.copytree(trained[0].root, tmp_path / "root"))
+    shutil.rmtree(layout.raw_sets("fables"))
+    [version] = told(layout, capsys, "fables", "--version", V1)["versions"]
+    assert (version["raw"], version["dropped"]["exact_duplicate"]) == ({}, 1)
 
 
 def test_a_site_that_is_not_there_is_held_by_nothing_and_what_was_searched_is_told(trained, capsys):
@@ -112,6 +129,90 @@ def test_a_site_that_is_not_there_is_held_by_nothing_and_what_was_searched_is_to
     value = told(layout, capsys, "notexample.org")
     assert (value["held"], value["versions"], value["snapshots"]) == (False, [], [])
     assert [one.partition(":")[0] for one in value["searched"]] == ["tiny.v1", "tiny.v2", "sha256", "sha256"]
+
+
+def test_documents_without_a_web_address_are_not_called_free_of_a_site(trained, capsys):
+    """The fables' URL is the name of a file: whose pages they are nobody can tell."""
+    layout, *_ = trained
+    value = told(layout, capsys, "notexample.org")
+    [first, second] = value["not_searched"]
+    words = "documents of source fables have no web address, so a site cannot be found in them; map the field"
+    assert (f"tiny.v1: 5 {words}" in first, f"tiny.v2: 5 {words}" in second) == (True, True)
+    assert run(layout, "notexample.org") == 1
+    assert "nothing that was searched holds it" in capsys.readouterr().out
+    assert told(layout, capsys, "fables")["not_searched"] == []
+
+
+def test_records_whose_url_field_is_not_mapped_are_not_searched_wherever_their_file_lies(tmp_path, capsys):
+    """A file at https:// names its lines by its own address, which is not that of the pages."""
+    tiny_corpus.SOURCES["lines"] = {**tiny_corpus.SOURCES["web"], "title": "Lines", "source_rank": 40, "fields": {}}
+    try:
+        layout = tiny_corpus.write_inputs(tmp_path / "root", {"lines": site_corpus.SHOP, "web": tiny_corpus.WEB})
+        tiny_corpus.build(layout, V1)
+    finally:
+        del tiny_corpus.SOURCES["lines"]
+    assert run(layout, "shop.example.co.uk") == 1
+    out = capsys.readouterr().out
+    assert "not searched: tiny.v1: 5 documents of source lines have no web address" in out
+    assert "`fields: {url: …}` in the ledger row" in out
+    assert "of source web" not in out
+
+
+def test_a_raw_set_of_no_version_holds_a_source_and_is_not_searched_for_a_site(trained, tmp_path, capsys):
+    layout = Layout(shutil.copytree(trained[0].root, tmp_path / "root"))
+    old = layout.raw_sets("web") / "20250101"
+    old.mkdir()
+    (old / raw_set.LOCK).write_text("0" * 64 + "\n")
+    assert told(layout, capsys, "web")["raw_sets"] == ["corpus/raw/web/20250101"]
+    assert told(layout, capsys, "fables")["raw_sets"] == []
+    assert "corpus/raw/web/20250101 is a raw set of no published version" in str(
+        told(layout, capsys, "notexample.org")["not_searched"]
+    )
+
+
+def test_pages_that_a_prefix_takes_along_are_counted(tmp_path, capsys):
+    """`/p/1` begins `/p/10`, too; the fragment and the scheme make no other page."""
+    layout = site_corpus.write_inputs(tmp_path / "root")
+    site_corpus.write_config(layout, sites={})
+    tiny_corpus.build(layout, site_corpus.V3)
+    for what, others in (
+        ("http://forum.example.net/public/owl#top".partition("#")[0], 0),
+        ("https://forum.example.net/p", 2),
+        ("https://forum.example.net/public/", 1),
+        ("example.net", 0),
+    ):
+        assert told(layout, capsys, what)["versions"][0]["other_pages"] == others
+    run(layout, "https://forum.example.net/p", "--write-opt-out", tmp_path / "new.jsonl", "--why", "a letter")
+    out = capsys.readouterr().out
+    assert "takes 2 documents along that are not exactly this page" in out
+
+
+def test_a_list_that_a_config_pins_is_not_changed_and_a_new_one_begins_with_it(tmp_path, capsys, monkeypatch):
+    layout = site_corpus.write_inputs(tmp_path / "root")
+    tiny_corpus.build(layout, V1)
+    monkeypatch.chdir(layout.root)
+    before = (layout.root / "lists" / "asked.jsonl").read_bytes()
+    words = ("example.net", "--why", "a letter", "--since", "2026-11-29", "--write-opt-out")
+    with pytest.raises(ConfigError, match=r"v3\.yaml pins it.* lists/asked-2\.jsonl --from lists/asked\.jsonl"):
+        run(layout, *words, "lists/asked.jsonl")
+    assert (layout.root / "lists" / "asked.jsonl").read_bytes() == before
+    assert run(layout, *words, "lists/asked-2.jsonl", "--from", "lists/asked.jsonl") == 1
+    new = (layout.root / "lists" / "asked-2.jsonl").read_bytes()
+    assert new.startswith(before)
+    assert [one.what for one in site_lists.opt_outs(new, "")] == ["example.co.uk", "example.net"]
+    assert '{name: asked-2, path: "lists/asked-2.jsonl", sha256: ' in capsys.readouterr().out
+    assert (layout.root / "lists" / "asked.jsonl").read_bytes() == before
+    with pytest.raises(ConfigError, match="is there already; leave --from out"):
+        run(layout, *words, "lists/asked-2.jsonl", "--from", "lists/asked.jsonl")
+    with pytest.raises(ConfigError, match="there is no such list"):
+        run(layout, *words, "lists/asked-3.jsonl", "--from", "lists/none.jsonl")
+
+
+def test_the_config_of_a_published_version_pins_its_list_also_where_its_file_is_gone(tmp_path):
+    layout = site_corpus.make(tmp_path / "root")
+    layout.config(site_corpus.V3).unlink()
+    with pytest.raises(ConfigError, match=r"v3\.evidence/config\.yaml pins it"):
+        run(layout, "example.net", "--write-opt-out", layout.root / "lists" / "asked.jsonl", "--why", "a letter")
 
 
 def test_people_read_rows_tokens_and_steps(trained, capsys):
@@ -178,7 +279,8 @@ def test_a_snapshot_whose_corpus_is_gone_is_called_not_searched(trained, capsys,
         ([""], "is no domain"),
         (["web", "--write-opt-out", "x.jsonl"], "web is a source, which no list names"),
         (["example.org", "--write-opt-out", "no/such/x.jsonl"], "its folder is missing"),
-        (["example.org", "--write-opt-out", "x.jsonl", "--since", "today"], "since: expected a date"),
+        (["example.org", "--write-opt-out", "x.jsonl", "--why", "a", "--since", "today"], "since: expected a date"),
+        (["example.org", "--write-opt-out", "x.jsonl"], "say who asked, and how, by --why"),
         (["example.org", "--write-opt-out", "x.jsonl", "--why", "two\nlines"], "why: expected one line"),
         (["example.org", "--version", "tiny.v9"], "tiny.v9 is not published"),
     ],
@@ -244,7 +346,7 @@ def test_the_opt_out_that_is_written_leaves_it_out_of_the_next_version(tmp_path,
     words = ("example.net", "--write-opt-out", listed, "--why", "a letter", "--since", "2026-11-29", "--json")
     assert run(layout, *words) == 1
     written = json.loads(capsys.readouterr().out)["opt_out"]
-    assert written["added"]
+    assert (written["added"], written["name"], written["path"]) == (True, "asked", "lists/asked.jsonl")
     assert [one.what for one in site_lists.opt_outs(listed.read_bytes(), listed)] == ["example.co.uk", "example.net"]
     assert run(layout, *words) == 1
     assert not json.loads(capsys.readouterr().out)["opt_out"]["added"]
@@ -255,5 +357,8 @@ def test_the_opt_out_that_is_written_leaves_it_out_of_the_next_version(tmp_path,
     layout.config(v4).write_text(json.dumps(config))
     tiny_corpus.build(layout, v4)
     value = told(layout, capsys, "example.net", "--version", v4)
-    assert not value["held"]
-    assert value["versions"][0]["dropped"] == {"opt_out": 3}
+    [version] = value["versions"]
+    assert (version["published"], version["copies"], version["dropped"]) == (0, [], {"opt_out": 3})
+    assert version["raw"] == {"corpus/raw/shop/20261130": 3}  # nothing else holds it
+    shutil.rmtree(layout.raw_sets("shop"))
+    assert not told(layout, capsys, "example.net", "--version", v4)["held"]
