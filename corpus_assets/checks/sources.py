@@ -5,7 +5,7 @@ import dagster as dg
 from corpus_assets.checks.results import as_result
 from corpus_assets.filtered_docs import filtered_docs
 from corpus_assets.partitions import by_pair
-from corpus_assets.plans import audit
+from corpus_assets.plans import audit, audit_sites
 from corpus_assets.plans.pinned import Build, load_pair, load_pairs
 from corpus_assets.raw_fetch import raw_fetch
 from corpus_assets.scrubbed_docs import scrubbed_docs
@@ -67,6 +67,19 @@ def retention_of_languages(
     key = PairKey.parse(context.partition_key)
     build = Build(store.layout, engine.open(store.layout))
     return as_result(lambda: audit.retention_of_languages(build, load_pair(store.layout, key)), key, warn=True)
+
+
+@dg.asset_check(
+    asset=filtered_docs,
+    partitions_def=by_pair,
+    description="Where the version has site lists or a cap of domains, some document of the source has a web address",
+)
+def site_lists_apply(
+    context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource
+) -> dg.AssetCheckResult:
+    key = PairKey.parse(context.partition_key)
+    build = Build(store.layout, engine.open(store.layout))
+    return as_result(lambda: audit_sites.site_lists_apply(build, load_pair(store.layout, key)), key, warn=True)
 
 
 @dg.asset_check(

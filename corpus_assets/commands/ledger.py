@@ -10,6 +10,7 @@ from typing import Any
 
 from corpus_assets.commands import measure
 from corpus_assets.commands.found_files import expand, is_remote, named
+from corpus_assets.commands.unmapped_urls import unmapped_url
 from corpus_assets.commands.words import counted
 from corpus_assets.validation import spdx
 from corpus_assets.validation.ledger import check_ledger
@@ -76,6 +77,12 @@ def _add_measured(args: argparse.Namespace, license_spdx: str, sources: Sources)
     for file in files:
         if not file.num_bytes:
             print(f"note: {named(file.url)} has 0 bytes, and so no record", file=sys.stderr)
+    if name := unmapped_url(args.layout, row):
+        print(
+            f"note: the records hold web addresses in {named(name)}, which is not mapped, so that no site list, cap of "
+            f"domains or takedown by URL can meet them; write `url: {named(name)}` in the row's fields (--url-field)",
+            file=sys.stderr,
+        )
     if not args.evidence:
         print("note: no --evidence; say in the row where the licence is stated", file=sys.stderr)
     return 0

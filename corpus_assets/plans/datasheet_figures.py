@@ -18,6 +18,7 @@ from corpus_assets.plans.datasheet_bins import Histogram
 from corpus_assets.plans.datasheet_hosts import HostCounts
 from corpus_assets.plans.datasheet_signals import SignalFigures
 from corpus_assets.plans.published_version import PublishedVersion
+from corpus_assets.plans.web_addresses import asks_for_sites, count_without
 from formats import evidence
 from formats.corpus_config import CorpusConfig
 from formats.corpus_shard import UNDETERMINED
@@ -82,6 +83,8 @@ class Figures:
     """Expected errors of pages, in thousandths; None where the block extractor judged none."""
     second_opinions: int = 0
     """Pages whose text is the second opinion's."""
+    without_address: Counter[str] = field(default_factory=Counter)
+    """Per source the documents that site lists and caps of domains cannot meet; empty where there are neither."""
     verdicts: Counter[str] = field(default_factory=Counter)
     by_language: dict[str, Counter[str]] = field(default_factory=dict)
     """Per language the verdicts on its raw documents; `und` holds also what was never measured."""
@@ -195,6 +198,11 @@ def _add(figures: Figures, batch: pa.RecordBatch) -> None:
     pairs = pa.table({"lang": batch.column("lang"), "verdict": verdict}).group_by(["lang", "verdict"])
     for row in pairs.aggregate([([], "count_all")]).to_pylist():
         figures.by_language.setdefault(row["lang"] or UNDETERMINED, Counter())[row["verdict"]] += row["count_all"]
+    if asks_for_sites(figures.config):
+        urls = pa.table({"source": batch.column("source_id"), "url": batch.column("url")})
+        for source in pc.unique(batch.column("source_id")).to_pylist():
+            mine = urls.filter(pc.equal(urls["source"], source))["url"].chunks
+            figures.without_address[source] += count_without(figures.version.rows[source], mine)[0]
     kept = batch.filter(pc.equal(verdict, Reason.KEPT.value))
     figures.lengths.add(kept.column("n_chars").to_numpy())
     figures.hosts.add(kept.column("url"), kept.column("n_chars"))

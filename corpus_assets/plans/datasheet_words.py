@@ -7,6 +7,7 @@ from typing import Any
 
 from corpus_assets.plans.datasheet_figures import Figures
 from corpus_assets.plans.for_people import NONE, num_bytes, plural, rounded, share
+from corpus_assets.plans.web_addresses import asks_for_sites, in_words
 from formats.corpus_config import CorpusConfig, LicenseRules
 from formats.reasons import FILTERS
 
@@ -118,6 +119,10 @@ def known_limits(figures: Figures) -> Iterator[str]:
     if missing := [name for name in FILTERS if name not in config.filters]:
         yield f"Filters that this version does not use: {', '.join(missing)}."
     yield from _lists_and_caps(config)
+    for one in figures.sources:
+        if without := figures.without_address[one.name]:
+            told = in_words(asks_for_sites(config), one.row, without, one.counts["documents"])
+            yield f"{told[0].upper()}{told[1:]}."
     languages = figures.total("languages")
     if languages["und"]:
         told = f"{plural(languages['und'], 'document')} ({share(languages['und'], figures.num_docs)})"

@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 import io
 import json
@@ -12,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpus_assets import cli
@@ -383,3 +386,41 @@ def test_a_file_without_a_byte_is_noted_when_it_is_added(root, capsys):
     told = capsys.readouterr().err
     assert "note: ../in/empty.txt has 0 bytes, and so no record" in told
     assert "a.txt has 0 bytes" not in told
+
+
+PAGE = {"text": "A fox.", "url": "https://example.org/fox", "meta": {"page-url": "https://example.org/1", "n": 3}}
+NO_PAGE = {"text": "A fox.", "url": "fox.txt", "licence": "https://example.org/"}
+
+
+def write_records(path: Path, record: dict) -> Path:
+    """As JSON lines, gzip or Parquet, as the suffix says."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist([record] * 3), path)
+    else:
+        lines = (json.dumps(record) + "\n").encode() * 3
+        path.write_bytes(gzip.compress(lines) if path.suffix == ".gz" else lines)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])
+def test_an_unmapped_field_with_web_addresses_is_told(root, capsys, name):
+    assert add(root, "pages", write_records(root / name, PAGE)) == 0
+    assert "note: the records hold web addresses in url, which is not mapped" in capsys.readouterr().err
+    nested = {"text": "A fox.", "meta": PAGE["meta"]}
+    assert add(root, "nested", write_records(root / f"n{name}", nested)) == 0
+    assert "write `url: meta.page-url` in the row's fields" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_a_mapped_field_and_one_without_addresses_are_not_told(root, capsys, name):
+    assert add(root, "mapped", write_records(root / name, PAGE), "--url-field", "url") == 0
+    assert add(root, "places", write_records(root / f"b-{name}", NO_PAGE)) == 0
+    assert "not mapped" not in capsys.readouterr().err
+
+
+def test_records_that_cannot_be_read_stop_no_row(root, capsys):
+    (root / "a.jsonl").write_bytes(b'{"url": "https://example.org"\n[1]\n\xff')
+    (root / "a.parquet").write_bytes(b"no parquet")
+    for source, name in (("lines", "a.jsonl"), ("rows", "a.parquet")):
+        assert add(root, source, root / name) == 0
+    assert "not mapped" not in capsys.readouterr().err

@@ -3,24 +3,28 @@
 import json
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from corpus_assets.commands.verify import verify_version
+from corpus_assets.plans import audit_sites
 from corpus_assets.plans.datasheet_figures import measure
 from corpus_assets.plans.datasheet_words import known_limits
-from corpus_assets.plans.pinned import load_version
+from corpus_assets.plans.pinned import load_pairs, load_version
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.site_rules import read_entries
 from corpus_assets.plans.tracing import trace
+from corpus_assets.plans.web_addresses import asks_for_sites, count_without, in_words
 from formats import corpus_manifest, durable, evidence
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
+from formats.ledger import FieldMapping, from_json
 from formats.reasons import Reason
 from tests.formats import evidence_rows
-from tests.plans import site_corpus, tiny_corpus
+from tests.plans import site_corpus, tampering, tiny_corpus
 from tests.plans.site_corpus import V3, pinned, write_config
 
 
@@ -185,3 +189,41 @@ def test_a_row_of_the_table_more_than_verdicts_is_found_by_verify(layout, tmp_pa
     evidence_rows.seal_as_it_lies(folder)
     report = verify_version(Layout(tmp_path / "root"), V3)
     assert [p for c in report.checks for p in c.problems if "blocked_site are 1, listed_sites has 0" in p]
+
+
+def test_sources_without_web_addresses_are_told_by_check_and_datasheet(layout):
+    """The fables name files; without lists and caps nobody asks."""
+    build = tampering.a_build(layout)
+    found = {p.row.source_id: audit_sites.site_lists_apply(build, p) for p in load_pairs(layout, V3)}
+    assert {name: one.passed for name, one in found.items()} == {"fables": False, "shop": True, "web": True}
+    words = "site lists apply to no document of source fables: none of its 5 documents has a web address"
+    assert found["fables"].words.startswith(f"{words}; map the field that holds it")
+    assert found["fables"].figures == {"documents": 5, "without_address": 5}
+    assert f"S{words[1:]}." in list(known_limits(measure(open_published(layout, V3))))
+
+
+def test_records_without_a_mapped_url_lie_at_no_site_though_their_file_does():
+    row = from_json(
+        {
+            "source_id": "lines", "title": "Lines", "kind": "jsonl", "license_spdx": "CC0-1.0",
+            "files": [{"url": "https://example.org/a.jsonl", "sha256": "0" * 64, "bytes": 1}],
+            "license_evidence": "on it", "attribution": "nobody", "retrieved": "2026-11-30", "bucket": "lines",
+            "profile": "prose",
+        }
+    )  # fmt: skip
+    urls = [pa.array(["https://example.org/a.jsonl#0", "b.jsonl#1"], pa.large_string())]
+    assert count_without(row, urls) == (2, 2)
+    assert count_without(replace(row, fields=FieldMapping(url="url")), urls) == (1, 2)
+    told = in_words("the cap of domains", row, 1, 2)
+    assert told == "the cap of domains cannot meet 1 of 2 documents of source lines: no web address"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [({}, ""), ({"domain_cap": {"max_documents": 1}}, "the cap of domains"), ({"sites": None}, "site lists")],
+)
+def test_only_lists_and_caps_ask_for_sites(tmp_path, more, words):
+    layout = site_corpus.write_inputs(tmp_path / "root")
+    lists = {"sites": site_corpus.site_lists(layout.root)} if "sites" in more else more
+    site_corpus.write_config(layout, **lists)
+    assert asks_for_sites(load_version(layout, V3).config) == words
