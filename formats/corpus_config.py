@@ -131,7 +131,7 @@ class EvalSet(Rules):
     name: Annotated[str, name_of("eval set")]
     path: Annotated[str, Text(says="a path")]
     sha256: Annotated[str, _SHA256]
-    format: Annotated[str, Choice(("jsonl", "csv"))]
+    format: Annotated[str, Choice(("jsonl", "csv", "parquet"))]
     fields: Annotated[tuple[str, ...], SetOf(_FIELD, min_items=1)]
 
 

@@ -19,7 +19,6 @@ from corpus_assets.plans.contaminated_items import HitItem
 from corpus_assets.plans.contamination import LIMIT, Contamination, check
 from corpus_assets.plans.for_people import plural, shortened
 from corpus_assets.plans.trained_documents import ServedDocument, TrainedDocuments
-from corpus_assets.stages import benchmark_lines
 from formats import durable, run_record
 from formats.errors import ConfigError
 
@@ -36,7 +35,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument(
-        "benchmark", type=local_path, metavar="BENCHMARK", help="a .jsonl or .csv file, perhaps .gz or .zst"
+        "benchmark", type=local_path, metavar="BENCHMARK", help="a .jsonl, .csv or .parquet file, perhaps .gz or .zst"
     )
     parser.add_argument("--snapshot", required=True, metavar=named_snapshot.METAVAR, help=named_snapshot.HELP)
     parser.add_argument("--fields", metavar="NAME,…", help="which fields of an item count (default: every text)")
@@ -78,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         record=record,
     )
     if args.write_clean is not None:
-        clean = benchmark_lines.without(benchmark.data, benchmark.format, result.numbers.__contains__)
+        clean = benchmarks.without(benchmark, result.numbers.__contains__)
         _write(args.write_clean, clean)
     if args.json:
         print(json.dumps(_as_json(result), indent=2, ensure_ascii=False))
@@ -109,6 +108,9 @@ def _check_target(target: Path, benchmark: Path) -> None:
         raise ConfigError(
             f"--write-clean {target}: lines are written as they are; leave {target.suffix} out of the name"
         )
+    if (benchmarks.format_of(benchmark) == "parquet") != (target.suffix.lower() == ".parquet"):
+        kept = "rows of Parquet stay Parquet" if target.suffix.lower() != ".parquet" else "its lines stay lines"
+        raise ConfigError(f"--write-clean {target}: the benchmark is {benchmark.name}, and {kept}; end its name so")
     if target.exists():
         what = "the benchmark itself" if benchmark.exists() and target.samefile(benchmark) else "there already"
         raise ConfigError(f"--write-clean {target}: is {what}, expected a new file; name another, or remove it")
@@ -133,9 +135,10 @@ def _words(result: Contamination, clean: Path | None) -> Iterator[str]:
     yield from _rule(result)
     yield from _counts(result)
     if result.items:
-        yield "hit are the items that begin on these lines of the file, counted from 1:"
+        places = "in these rows" if _has_rows(result) else "that begin on these lines"
+        yield f"hit are the items {places} of the file, counted from 1:"
     for item in result.items[:SHOWN_ITEMS]:
-        yield from _item(item)
+        yield from _item(item, "row" if _has_rows(result) else "line")
     if more := len(result.items) - min(len(result.items), SHOWN_ITEMS):
         yield f"and {plural(more, 'item')} more; --json lists them"
     if result.documents is not None and result.documents.num_documents:
@@ -180,11 +183,15 @@ def _counts(result: Contamination) -> Iterator[str]:
         yield f"  not checked: {'; '.join(told)}"
 
 
-def _item(item: HitItem) -> Iterator[str]:
+def _has_rows(result: Contamination) -> bool:
+    return benchmarks.format_of(Path(result.benchmark)) == "parquet"
+
+
+def _item(item: HitItem, place: str) -> Iterator[str]:
     spans = ", ".join(
         f"{plain(one.field)} characters {one.start:,} to {one.end:,}" for one in item.spans[:SHOWN_DOCUMENTS]
     )
-    yield f"line {item.line:,}{_id(item)}: {spans}{_and_more(len(item.spans), SHOWN_DOCUMENTS)}"
+    yield f"{place} {item.line:,}{_id(item)}: {spans}{_and_more(len(item.spans), SHOWN_DOCUMENTS)}"
     for document in (item.documents or ())[:SHOWN_DOCUMENTS]:
         places = ", ".join(f"{start:,} to {end:,}" for start, end in document.spans[:SHOWN_DOCUMENTS])
         yield f"  {plain(document.id)} characters {places}{_and_more(len(document.spans), SHOWN_DOCUMENTS)}"

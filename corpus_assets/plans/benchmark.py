@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +12,14 @@ import pyarrow as pa
 from corpus_assets.kernels.exact_text import normalize
 from corpus_assets.kernels.ngram_places import ngram_places
 from corpus_assets.kernels.words import word_count
+from corpus_assets.records import parquet_rows
 from corpus_assets.stages import benchmark_lines, eval_items
 from corpus_assets.stages.eval_items import EvalText
 from formats.compressed import Budget, open_stream
 from formats.errors import ConfigError, CorruptDataError
 from formats.json_words import described
 
-_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv"}
+_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 _COMPRESSED = (".gz", ".zst", ".lz4", ".bz2")
 _ID = "id"
 """The field by which benchmarks name their items."""
@@ -28,8 +29,8 @@ _MAX_NAMED = 20
 
 @dataclass(frozen=True)
 class ItemName:
-    """How a person finds an item: the line of the file in which it begins, from 1, and its field `id`, if it has one.
-    `lacks`: how many of the fields that were named it does not have.
+    """How a person finds an item: the line of the file in which it begins (of Parquet its row), from 1, and its
+    field `id`, if it has one. `lacks`: how many of the fields that were named it does not have.
     """
 
     line: int
@@ -39,7 +40,7 @@ class ItemName:
 
 @dataclass(frozen=True, eq=False)
 class Benchmark:
-    """`data` is the file without compression; `items` are by number: their line (jsonl) or row (csv), from 0, as in
+    """`data` is the file without compression; `items` are by number: their line (jsonl) or row, from 0, as in
     eval sets. `column` has the texts normalized, `words` how many each has.
     """
 
@@ -91,14 +92,14 @@ def read(path: Path, fields: Sequence[str] = ()) -> Benchmark:
     Raises ConfigError for a file that cannot be opened, whose name says no format or which is not of its format (it
     says the line), and for a field that no item has.
     """
-    form = _format_of(path)
+    form = format_of(path)
     try:
         stored = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); name the benchmark's file") from None
     data = _unpacked(path, stored)
     items, texts, present = {}, [], dict[str, None]()
-    for item in benchmark_lines.items(data, form, str(path)):
+    for item in _parquet_items(data, path) if form == "parquet" else benchmark_lines.items(data, form, str(path)):
         items[item.number] = _name(item, fields)
         present |= dict.fromkeys(item.row)
         for field in fields or item.row:
@@ -119,6 +120,23 @@ def read(path: Path, fields: Sequence[str] = ()) -> Benchmark:
         column=column,
         words=word_count(column).to_numpy(),
     )
+
+
+def _parquet_items(data: bytes, path: Path) -> Iterator[benchmark_lines.Item]:
+    try:
+        for number, _, row in parquet_rows.rows(data, str(path), also=(_ID,)):
+            yield benchmark_lines.Item(number, number + 1, row)
+    except CorruptDataError as error:
+        raise ConfigError(f"{path}: {error.field} is {error.found}, expected {error.expected}; mend it") from None
+
+
+def without(benchmark: Benchmark, is_out: Callable[[int], bool]) -> bytes:
+    """The benchmark's file, not compressed, without the items that are out: every other byte stays, of a Parquet file
+    every other row, with its schema.
+    """
+    if benchmark.format == "parquet":
+        return parquet_rows.without(benchmark.data, str(benchmark.path), is_out)
+    return benchmark_lines.without(benchmark.data, benchmark.format, is_out)
 
 
 def _unpacked(path: Path, stored: bytes) -> bytes:
@@ -151,10 +169,12 @@ def is_compressed(path: Path) -> bool:
     return path.suffix.lower() in _COMPRESSED
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """The format that a file's name says. Raises ConfigError where it says none."""
     name = Path(path.stem) if is_compressed(path) else path
     if (suffix := name.suffix.lower()) not in _FORMATS:
         raise ConfigError(
-            f"{path}: its name says no format; expected .jsonl (one item a line) or .csv, perhaps with .gz or .zst"
+            f"{path}: its name says no format; expected .jsonl (one item a line), .csv or .parquet, perhaps with "
+            ".gz or .zst"
         )
     return _FORMATS[suffix]

@@ -1,6 +1,7 @@
 """The index of protected items that a version is decontaminated against, made once for the same eval sets."""
 
 import io
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from corpus_assets.kernels.ngram_match import EvalIndex
 from corpus_assets.plans.pinned import Build, Version, once_a_build
 from corpus_assets.plans.pinned_file import pinned_bytes
 from corpus_assets.plans.work import identity
+from corpus_assets.records import parquet_rows
 from corpus_assets.stages import decontaminate, eval_items
 from corpus_assets.stages.eval_items import EvalCounts, EvalText
 from formats import canonical, durable
+from formats.compressed import Budget, open_stream
 from formats.corpus_config import CorpusConfig, EvalSet
 from formats.errors import CorruptDataError
 from formats.layout import Layout
@@ -68,11 +71,18 @@ def build_index(layout: Layout, config: CorpusConfig) -> tuple[EvalIndex, tuple[
         path = eval_set_path(layout, eval_set)
         data = pinned_bytes(path, eval_set.sha256, f"eval set {eval_set.name}", written)
         try:
-            texts.extend(eval_items.read_texts(eval_set, io.BytesIO(data), str(path)))
+            texts.extend(_texts(eval_set, data, str(path)))
         except CorruptDataError as error:  # of the file that was entered: its hash is right
             todo = f"correct fields or format of eval set {eval_set.name}, or enter another file, in {written}"
             raise type(error)(error.path, error.field, error.expected, error.found, todo) from None
     return eval_items.build_index(texts, rules)
+
+
+def _texts(eval_set: EvalSet, data: bytes, name: str) -> Iterator[EvalText]:
+    if eval_set.format != "parquet":
+        return eval_items.read_texts(eval_set, io.BytesIO(data), name)
+    with open_stream(io.BytesIO(data), name, budget=Budget(max_bytes=eval_items.MAX_BYTES)) as file:
+        return eval_items.texts_of(eval_set, parquet_rows.rows(file.read(), name, eval_set.fields), name)
 
 
 def eval_counts(index: StoredIndex) -> list[dict[str, Any]]:

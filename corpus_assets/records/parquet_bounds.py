@@ -3,6 +3,7 @@ they are all that the file holds. A dictionary page of some kilobytes can stand 
 prefix coding can do the same, so the largest value that is possible decides.
 """
 
+import io
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,21 +19,27 @@ _I32 = 0x15
 """Thrift compact protocol: the next field, a 32-bit number."""
 
 
-def check_whole(path: Path, file: Any, columns: list[str], rows: int) -> None:
-    """For a file whose `rows` were all read. Raises CorruptDataError where it has others, or where another file stands
-    before it: the metadata at the end is the last one's, and its places were looked up in the first one.
+def check_whole(source: Path | bytes, file: Any, columns: list[str], rows: int, name: object = None) -> None:
+    """For a file, or the bytes of one, whose `rows` were all read; `name` goes into errors where it is no path.
+
+    Raises CorruptDataError where it has others, or where another file stands before it: the metadata at the end is the
+    last one's, and its places were looked up in the first one.
     """
-    metadata = file.metadata
+    metadata, path = file.metadata, name or source
     if rows != metadata.num_rows:
         raise CorruptDataError(path, "rows", metadata.num_rows, rows, _TODO)
     end = 0
     for group in range(metadata.num_row_groups):
         for i in _leaves(file, columns):
             end = max(end, _end(metadata.row_group(group).column(i)))
-    with open(path, "rb") as raw:
-        if _holds(raw, _MAGIC * 2, end, path.stat().st_size - metadata.serialized_size):
+    with _opened(source) as raw:
+        if _holds(raw, _MAGIC * 2, end, raw.seek(0, io.SEEK_END) - metadata.serialized_size):
             todo = "put each of the files that were joined into the ledger row"
             raise CorruptDataError(path, "what comes before the metadata", "one file", "the end of another", todo)
+
+
+def _opened(source: Path | bytes) -> BinaryIO:
+    return io.BytesIO(source) if isinstance(source, bytes) else open(source, "rb")
 
 
 def _leaves(file: Any, columns: list[str]) -> list[int]:
@@ -57,14 +64,14 @@ def _holds(file: BinaryIO, words: bytes, begin: int, end: int) -> bool:
     return False
 
 
-def rows_at_once(path: Path, file: Any, group: int, columns: list[str]) -> int:
+def rows_at_once(source: Path | bytes, file: Any, group: int, columns: list[str]) -> int:
     """So many rows of a row group of `file` (a ParquetFile) that their decoded values stay within some 256 MiB, but at
     least one. Raises ArrowException, OSError where the group cannot be read.
     """
     # Where the group is broken this raises, while its metadata, asked first, would end the process.
     next(file.iter_batches(1, row_groups=[group], columns=columns, use_threads=False), None)
     about, largest = file.metadata.row_group(group), 1
-    with open(path, "rb") as raw:
+    with _opened(source) as raw:
         for i in _leaves(file, columns):
             largest = max(largest, _largest_value(raw, about.column(i)))
     return max(1, min(_MAX_ROWS, _BATCH_BYTES // largest))

@@ -21,6 +21,8 @@ CODE_VERSION = "1"
 LIBRARIES = ("pyarrow", "unicodedata2")
 
 MAX_BYTES = 1 << 32
+Row = tuple[int, str, dict[str, Any]]
+"""The item, by its position in the file from 0; where that is, for people, who count from 1; its fields."""
 _TODO = "mend the file, or correct path, format and sha256 of the eval set"
 
 
@@ -59,35 +61,48 @@ def read_texts(eval_set: EvalSet, stream: BinaryIO, name: str) -> Iterator[EvalT
     budget = Budget(max_bytes=MAX_BYTES)
     with open_stream(stream, name, budget=budget) as file:
         rows = _json_rows(file.read(), name) if eval_set.format == "jsonl" else _csv_rows(file.read(), name)
-        for item, where, row in rows:
-            for field in eval_set.fields or row:
-                if field not in row:
-                    raise CorruptDataError(name, f"{where}, fields", field, ", ".join(row) or "none", _TODO)
-                for at, text in strings_in(field, row[field]):
-                    yield EvalText(eval_set.name, item, at, text)
+        yield from texts_of(eval_set, rows, name)
 
 
-def _json_rows(data: bytes, name: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """(line number from 0, where, row) of each line that is not blank."""
+def texts_of(eval_set: EvalSet, rows: Iterable[Row], name: str) -> Iterator[EvalText]:
+    """The texts of the set's fields in rows of its file. Raises CorruptDataError for a row without one of them."""
+    for item, where, row in rows:
+        for field in eval_set.fields or row:
+            if field not in row:
+                raise CorruptDataError(name, f"{where}, fields", field, ", ".join(row) or "none", _TODO)
+            for at, text in strings_in(field, row[field]):
+                yield EvalText(eval_set.name, item, at, text)
+
+
+def _json_rows(data: bytes, name: str) -> Iterator[Row]:
+    """Each line that is not blank."""
     for number, line in enumerate(data.split(b"\n")):
-        where = f"line {number}"
+        where = f"line {number + 1} (counted from 1)"
         try:
             text = line.decode("utf-8-sig" if number == 0 else "utf-8")
             row = json.loads(text) if text.strip() else None
+        except UnicodeDecodeError as error:
+            raise CorruptDataError(name, where, "UTF-8", f"none from its byte {error.start + 1} on", _TODO) from None
+        except json.JSONDecodeError as error:
+            found = f"no JSON ({error.msg} at its character {error.pos + 1})"
+            raise CorruptDataError(name, where, "a JSON object", found, _TODO) from None
         except (ValueError, RecursionError) as error:
-            raise CorruptDataError(name, where, "a JSON object in UTF-8", error, _TODO) from error
+            raise CorruptDataError(name, where, "a JSON object", str(error)[:100], _TODO) from error
         if row is not None:
             if not isinstance(row, dict):
                 raise CorruptDataError(name, where, "a JSON object", type(row).__name__, _TODO)
             yield number, where, row
 
 
-def _csv_rows(data: bytes, name: str) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """(row number from 0, where, row) of the rows below the header; quoted cells may hold line ends."""
+def _csv_rows(data: bytes, name: str) -> Iterator[Row]:
+    """The rows below the header; quoted cells may hold line ends."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CorruptDataError(name, f"byte {error.start}", "UTF-8", error.reason, _TODO) from error
+        line = data.count(b"\n", 0, error.start) + 1
+        where = f"line {line} (counted from 1)"
+        byte = error.start - data.rfind(b"\n", 0, error.start)
+        raise CorruptDataError(name, where, "UTF-8", f"none from its byte {byte} on", _TODO) from None
     limit = csv.field_size_limit(max(len(text), 1 << 17))
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
@@ -99,9 +114,10 @@ def _csv_rows(data: bytes, name: str) -> Iterator[tuple[int, str, dict[str, str]
     if repeated := sorted(column for column, times in Counter(header).items() if times > 1):
         raise CorruptDataError(name, "header", "each column once", f"{', '.join(repeated)} more than once", _TODO)
     for number, row in enumerate(rows[1:]):
+        where = f"row {number + 1} below the header (counted from 1)"
         if len(row) != len(header):
-            raise CorruptDataError(name, f"row {number}, cells", len(header), len(row), _TODO)
-        yield number, f"row {number}", dict(zip(header, row, strict=True))
+            raise CorruptDataError(name, f"{where}, cells", len(header), len(row), _TODO)
+        yield number, where, dict(zip(header, row, strict=True))
 
 
 def strings_in(at: str, value: object) -> Iterator[tuple[str, str]]:
@@ -111,7 +127,7 @@ def strings_in(at: str, value: object) -> Iterator[tuple[str, str]]:
         at, value = todo.pop()
         if isinstance(value, str):
             yield _characters(at), _characters(value)
-        elif isinstance(value, list | dict):
+        elif isinstance(value, list | tuple | dict):
             parts = value.items() if isinstance(value, dict) else enumerate(value)
             todo += [(f"{at}.{name}", part) for name, part in reversed([*parts])]
 

@@ -5,6 +5,8 @@ import gzip
 import json
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpus_assets import cli
@@ -241,3 +243,36 @@ def test_an_empty_benchmark_is_told(indexed, tmp_path, capsys):
 def test_fields_that_name_nothing_are_refused(quiz, tmp_path):
     with pytest.raises(ConfigError, match="--fields names none"):
         run(Layout(tmp_path), quiz, "--snapshot", "latest", "--fields", " ,")
+
+
+def test_parquet_rows_hit_are_told_and_left_out_with_the_schema_kept(indexed, tmp_path, capsys):
+    layout, snapshot_id, _ = indexed
+    quiz, clean, again = (tmp_path / f"{name}.parquet" for name in ("quiz", "clean", "again"))
+    table = pa.table({"id": [3, 4, 5], "question": [OTHER, FERRY[:200], OTHER], "score": [0.5, 1.0, 1.5]})
+    pq.write_table(table, quiz)
+    how = ("--snapshot", snapshot_id, "--from", "corpus", "--fields", "question")
+    assert run(layout, quiz, *how, "--write-clean", clean) == 1
+    out = capsys.readouterr().out
+    assert "hit are the items in these rows of the file, counted from 1:\nrow 2 (id 4): question characters 0 to" in out
+    assert pq.read_table(clean).equals(table.take([0, 2]))
+    assert run(layout, clean, *how, "--write-clean", again) == 0
+    assert pq.read_table(again).schema.equals(table.schema)
+
+
+@pytest.mark.parametrize(("benchmark", "target"), [("quiz.parquet", "clean.jsonl"), ("quiz.jsonl", "clean.parquet")])
+def test_a_clean_file_has_the_format_of_the_benchmark(indexed, tmp_path, benchmark, target):
+    layout, snapshot_id, _ = indexed
+    (tmp_path / benchmark).write_bytes(b"")
+    with pytest.raises(ConfigError, match=f"--write-clean .*{target}: the benchmark is {benchmark}"):
+        run(layout, tmp_path / benchmark, "--snapshot", snapshot_id, "--write-clean", tmp_path / target)
+
+
+def test_a_parquet_benchmark_that_is_broken_or_lacks_a_field_is_told(indexed, tmp_path):
+    layout, snapshot_id, _ = indexed
+    quiz = tmp_path / "quiz.parquet"
+    quiz.write_bytes(b"PAR1")
+    with pytest.raises(ConfigError, match=r"quiz.parquet: Parquet file from row 1 \(counted from 1\) on is broken"):
+        run(layout, quiz, "--snapshot", snapshot_id)
+    pq.write_table(pa.table({"question": [OTHER]}), quiz)
+    with pytest.raises(ConfigError, match="no item has a field 'answer'; its fields are 'question'"):
+        run(layout, quiz, "--snapshot", snapshot_id, "--fields", "answer")

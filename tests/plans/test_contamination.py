@@ -410,7 +410,7 @@ def test_the_interval_is_wilsons(n, hit, low, high):
     assert Counts(5, 0, 0, 5, 0, 0).interval is None
 
 
-@pytest.mark.parametrize("name", ["quiz.parquet", "quiz", "quiz.txt.gz"])
+@pytest.mark.parametrize("name", ["quiz.pq", "quiz", "quiz.txt.gz"])
 def test_a_file_whose_name_says_no_format_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(b"{}")
     with pytest.raises(ConfigError, match="its name says no format"):
