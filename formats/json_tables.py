@@ -13,6 +13,11 @@ from typing import Any, get_type_hints
 from formats.json_fields import Flag, Kind, Problem, Text
 from formats.json_words import described, did_you_mean, shown_key
 
+LATER = "later"
+"""Marks a field (`Annotated[…, LATER]`) that documents had not at first: at its default it is left out, so that the
+digests of those that were written before stay.
+"""
+
 
 @dataclass(frozen=True)
 class Key:
@@ -102,6 +107,8 @@ class Table(Keyed):
             if kind := _kind_of(hints[name]):
                 key = next((m.name for m in getattr(hints[name], "__metadata__", ()) if isinstance(m, Key)), name)
                 self.attributes[key], kinds[key] = name, kind
+        extras = {key: getattr(hints[name], "__metadata__", ()) for key, name in self.attributes.items()}
+        self.later = {key: fields[self.attributes[key]].default for key, of in extras.items() if LATER in of}
         required = tuple(key for key, name in self.attributes.items() if not _has_default(fields[name]))
         super().__init__(kinds, required)
 
@@ -119,7 +126,10 @@ class Table(Keyed):
         return self.cls(**{self.attributes[key]: item for key, item in super().build(value).items()})
 
     def dump(self, value: Any) -> dict[str, Any]:
-        return {key: kind.dump(getattr(value, self.attributes[key])) for key, kind in self.kinds.items()}
+        """Every field, but for those that came later and hold their default."""
+        held = {key: getattr(value, name) for key, name in self.attributes.items()}
+        told = (key for key in self.kinds if key not in self.later or held[key] != self.later[key])
+        return {key: self.kinds[key].dump(held[key]) for key in told}
 
     def dump_short(self, value: Any) -> dict[str, Any]:
         """Without the fields that hold their default: a later field with a default does not change this form."""
@@ -147,7 +157,9 @@ def table(cls: type) -> Table:
 
 
 class Rules:
-    """A dataclass of settings that can say itself as JSON, every effective value in it: what stage identities hold."""
+    """A dataclass of settings that can say itself as JSON, every effective value in it (but for `LATER` ones at their
+    default): what stage identities hold.
+    """
 
     def as_json(self) -> dict[str, Any]:
         cls: type = type(self)

@@ -1,4 +1,4 @@
-"""Model config: of which documents a model of quality or perplexity is trained, and how. Spec: model_config.md.
+"""Model config: of which documents a model of quality, safety or perplexity is trained, and how. Spec: model_config.md.
 
 One file a model, `models/<name>.yaml`: what it says decides every byte of the model.
 """
@@ -14,11 +14,13 @@ from formats.json_tables import Rules, table
 from formats.ledger import name_of
 from formats.naming import VersionKey
 
-QUALITY, PERPLEXITY = "quality", "perplexity"
+QUALITY, SAFETY, PERPLEXITY = "quality", "safety", "perplexity"
+CLASSIFIERS = (QUALITY, SAFETY)
+KINDS = (*CLASSIFIERS, PERPLEXITY)
 RAW, PUBLISHED = "raw", "published"
-DEFAULT_CHARS = {QUALITY: 50_000_000, PERPLEXITY: 20_000_000}
+DEFAULT_CHARS = {QUALITY: 50_000_000, SAFETY: 50_000_000, PERPLEXITY: 20_000_000}
 """Code points that are trained on at most, of either side; 50 million need some 3 GB of memory for perplexity."""
-SUFFIX = {QUALITY: ".bin", PERPLEXITY: ".arpa"}
+SUFFIX = {QUALITY: ".bin", SAFETY: ".bin", PERPLEXITY: ".arpa"}
 _NAME = r"[a-z0-9][a-z0-9_-]*"
 
 
@@ -29,7 +31,7 @@ class ModelConfig(Rules):
     """
 
     model: Annotated[str, name_of("model")]
-    kind: Annotated[str, Choice((QUALITY, PERPLEXITY))]
+    kind: Annotated[str, Choice(KINDS)]
     version: Annotated[str, Text(rf"{_NAME}\.{_NAME}", "<dataset>.<version>")]
     positive: Annotated[tuple[str, ...], SetOf(name_of("source"), min_items=1)]
     negative: Annotated[tuple[str, ...], SetOf(name_of("source"))] = ()
@@ -45,7 +47,7 @@ class ModelConfig(Rules):
             VersionKey.parse(self.version)
         except ConfigError as error:
             yield "version", str(error)
-        if self.kind == QUALITY and not self.negative:
+        if self.kind in CLASSIFIERS and not self.negative:
             yield "negative", "a classifier needs sources to tell the positive ones from; name some"
         if self.kind == PERPLEXITY and self.negative:
             yield "negative", "a language model is trained on positive sources alone; leave it out"

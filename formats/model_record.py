@@ -14,7 +14,7 @@ from formats.errors import CorruptDataError
 from formats.json_fields import Choice, Kind, Problem, Text, Whole
 from formats.json_tables import table
 from formats.json_words import described
-from formats.model_config import PERPLEXITY, QUALITY
+from formats.model_config import KINDS
 
 FORMAT, VERSION = "model_record", 1
 _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
@@ -41,7 +41,7 @@ class ModelRecord:
     format: Annotated[str, Choice((FORMAT,))]
     version: Annotated[int, Whole(VERSION, VERSION)]
     model: Annotated[str, Text(says="the name of a model")]
-    kind: Annotated[str, Choice((QUALITY, PERPLEXITY))]
+    kind: Annotated[str, Choice(KINDS)]
     config_sha256: Annotated[str, _SHA256]
     made_of: Annotated[Mapping[str, Any], _Object()]
     file: Annotated[str, Text(r"[a-z0-9_-]+\.(?:bin|arpa)", "the name of a file")]

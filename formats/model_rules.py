@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from formats.json_fields import Choice, Number, OrNull, Problem, SetOf, Text
-from formats.json_tables import Rules, table
+from formats.json_tables import LATER, Rules, table
 from formats.reasons import MODEL_RULES, PROFILES
 
 EVERY_LANGUAGE = "*"
@@ -17,6 +17,7 @@ _SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 _MAX_PERPLEXITY = 2_000_000
 """A signal is a 32-bit number of thousandths."""
 _PERPLEXITY = OrNull(Number(0, _MAX_PERPLEXITY))
+_LANGUAGE = Text(r"[a-z]{2}|und", "an ISO 639-1 code or und")
 _OF_PROFILES = SetOf(Choice(PROFILES), min_items=1)
 PROSE_PROFILES = ("prose", "short")
 """Models of language say nothing of code, unless a config says that they do."""
@@ -39,17 +40,21 @@ class QualityModelFile(Rules):
 
 @dataclass(frozen=True)
 class QualityRules(Rules):
-    """Scores of a classifier, from 0 to 1. Documents below `min` go; without it the score orders keepers alone."""
+    """Scores of a classifier, from 0 to 1. Documents below `min` go; without it the score orders keepers alone. With
+    `langs` documents in other languages are not scored, and so not judged.
+    """
 
     model: QualityModelFile
     min: Annotated[float | None, OrNull(Number(0, 1))] = None
     profiles: Annotated[tuple[str, ...], _OF_PROFILES] = PROSE_PROFILES
+    langs: Annotated[tuple[str, ...] | None, OrNull(SetOf(_LANGUAGE, min_items=1)), LATER] = None
     reason: ClassVar[str] = "quality_too_low"
 
     def limits(self) -> Limits:
         if self.min is None:
             return {}
-        return {self.reason: {EVERY_LANGUAGE: round(self.min * _SCALE[self.reason])}}
+        limit = round(self.min * _SCALE[self.reason])
+        return {self.reason: dict.fromkeys(self.langs or (EVERY_LANGUAGE,), limit)}
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class PerplexityModelFile(Rules):
     or relative to the artifacts root.
     """
 
-    lang: Annotated[str, Text(r"[a-z]{2}|und", "an ISO 639-1 code or und")]
+    lang: Annotated[str, _LANGUAGE]
     path: Annotated[str, _PATH]
     sha256: Annotated[str, _SHA256]
     min: Annotated[float | None, _PERPLEXITY] = None

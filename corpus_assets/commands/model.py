@@ -119,7 +119,8 @@ def _quality(
     if good and bad:
         lines += ["", f"{'min':>5}  {'positive kept':>14}  {'negative kept':>14}"]
         lines += [f"{at / 1000:>5}  {share(a, good):>14}  {share(b, bad):>14}" for at, (a, b) in kept.items()]
-    config = model_sections.of_quality(name, sha256)
+    num_docs = (trained.trained[0] + good, trained.trained[1] + bad)
+    config = model_sections.of_classifier("quality", name, sha256, None, num_docs)
     return told, [*lines, "", "For the config of a new version, with a min of your choice:", "", *config]
 
 
@@ -160,7 +161,8 @@ def _perplexity(
         ]
     else:
         lines.append("no document is left to measure perplexity on: train on more of them")
-    config = model_sections.of_perplexity(args.language, name, trained.sha256, middle)
+    num_docs = trained.trained + len(trained.held_out)
+    config = model_sections.of_perplexity(args.language, name, trained.sha256, middle, num_docs)
     return told, [*lines, "", "For the config of a new version, with a max of your choice:", "", *config]
 
 

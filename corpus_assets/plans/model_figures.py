@@ -12,7 +12,7 @@ from corpus_assets.validation import model_config as config_files
 from formats import model_record
 from formats.errors import ConfigError
 from formats.layout import Layout
-from formats.model_config import QUALITY
+from formats.model_config import CLASSIFIERS
 from formats.model_record import ModelRecord
 
 _MILLION = 1_000_000
@@ -28,7 +28,7 @@ def open_record(layout: Layout, name: str) -> ModelRecord:
 def numbers(record: ModelRecord) -> dict[str, float | int]:
     """What Dagster draws over time; what was not measured is left out."""
     held = record.held_out
-    if record.kind != QUALITY:
+    if record.kind not in CLASSIFIERS:
         thousandths = {f"perplexity_{part}_percent": value for part, value in held["percentiles"]}
         thousandths |= {"head_max": held["head_max"], "middle_max": held["middle_max"]}
         measured = {name: value / 1000 for name, value in thousandths.items() if value is not None}
@@ -37,7 +37,7 @@ def numbers(record: ModelRecord) -> dict[str, float | int]:
     if held["auc_millionths"] is not None:
         found["auc"] = held["auc_millionths"] / _MILLION
     kept = held["positive_kept"] + held["negative_kept"]
-    if kept:
+    if kept and held["negative"]:
         found["precision"] = held["positive_kept"] / kept
     if held["positive"]:
         found["recall"] = held["positive_kept"] / held["positive"]
@@ -47,7 +47,7 @@ def numbers(record: ModelRecord) -> dict[str, float | int]:
 def table(record: ModelRecord) -> str:
     """Markdown: precision and recall by language, or perplexity by percentile."""
     held = record.held_out
-    if record.kind != QUALITY:
+    if record.kind not in CLASSIFIERS:
         lang = record.made_of["settings"]["lang"]
         rows = [(f"{part} %", NONE if value is None else f"{value / 1000:g}") for part, value in held["percentiles"]]
         return _markdown(("held-out documents", f"perplexity ({lang}) up to"), rows)
@@ -62,7 +62,7 @@ def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
         f"{one['positive']:,}",
         f"{one['negative']:,}",
         NONE if auc is None else f"{auc / _MILLION:.4f}",
-        share(kept, kept + one["negative_kept"]),
+        share(kept, kept + one["negative_kept"]) if one["positive"] and one["negative"] else NONE,
         share(kept, one["positive"]),
     )
 
@@ -75,7 +75,7 @@ def _markdown(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 def picture(record: ModelRecord) -> Picture:
     """What each limit would keep of either side, or the perplexity that a share of the documents does not pass."""
     held = record.held_out
-    if record.kind == QUALITY:
+    if record.kind in CLASSIFIERS:
         sides = [(1, "positive", held["positive"]), (2, "negative", held["negative"])]
         lines = [
             curves.Line(f"{side} documents kept", [(row[0] / 1000, row[at] / n) for row in held["kept_by_min"]])
@@ -112,7 +112,7 @@ def better_than_chance(layout: Layout, name: str) -> Finding:
     better than by guessing among those that it knows.
     """
     record, held = open_record(layout, name), open_record(layout, name).held_out
-    if record.kind == QUALITY:
+    if record.kind in CLASSIFIERS:
         auc = held["auc_millionths"]
         if auc is None:
             return Finding(False, "one side has no held-out document, so nothing is known of it; train with more")

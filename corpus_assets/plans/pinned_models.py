@@ -10,7 +10,7 @@ from formats import durable
 from formats.corpus_config import CorpusConfig
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
-from formats.model_rules import PerplexityModelFile, QualityModelFile
+from formats.model_rules import PerplexityModelFile, QualityRules
 
 
 @dataclass(frozen=True)
@@ -19,21 +19,26 @@ class PinnedModels:
     a model of safety, also where it is not asked about this profile.
     """
 
-    quality: QualityModelFile | None
+    quality: QualityRules | None
     ppl: tuple[PerplexityModelFile, ...]
     has_safety: bool
-    safety: QualityModelFile | None
+    safety: QualityRules | None
 
     @property
     def settings(self) -> dict[str, Any]:
-        of_safety = {"safety_label": self.safety.label} if self.safety else {}
-        return {"label": self.quality.label if self.quality else None} | of_safety
+        found: dict[str, Any] = {"label": self.quality.model.label if self.quality else None}
+        if self.safety:
+            found["safety_label"] = self.safety.model.label
+        for name, section in (("langs", self.quality), ("safety_langs", self.safety)):
+            if section and section.langs:
+                found[name] = list(section.langs)
+        return found
 
     @property
     def digests(self) -> dict[str, str]:
         """What a stage's identity holds: other bytes of a model are other scores."""
-        of_quality = {"quality model": self.quality.sha256} if self.quality else {}
-        of_quality |= {"safety model": self.safety.sha256} if self.safety else {}
+        of_quality = {"quality model": self.quality.model.sha256} if self.quality else {}
+        of_quality |= {"safety model": self.safety.model.sha256} if self.safety else {}
         return of_quality | {f"perplexity model {model.lang}": model.sha256 for model in self.ppl}
 
     @property
@@ -49,20 +54,22 @@ class PinnedModels:
         return found | ({"safety": _classifier(layout, self.safety)} if self.has_safety else {})
 
 
-def _classifier(layout: Layout, model: QualityModelFile | None) -> dict[str, Any] | None:
-    if model is None:
+def _classifier(layout: Layout, section: QualityRules | None) -> dict[str, Any] | None:
+    if section is None:
         return None
-    return {"path": str(layout.root / model.path), "sha256": model.sha256, "label": model.label}
+    model = section.model
+    file = {"path": str(layout.root / model.path), "sha256": model.sha256, "label": model.label}
+    return file | ({"langs": list(section.langs)} if section.langs else {})
 
 
 def of_profile(config: CorpusConfig, profile: str) -> PinnedModels:
     """The version's models for sources of a profile."""
     quality, ppl, safety = config.quality, config.ppl, config.safety
     return PinnedModels(
-        quality.model if quality and profile in quality.profiles else None,
+        quality if quality and profile in quality.profiles else None,
         ppl.models if ppl and profile in ppl.profiles else (),
         safety is not None,
-        safety.model if safety and profile in safety.profiles else None,
+        safety if safety and profile in safety.profiles else None,
     )
 
 

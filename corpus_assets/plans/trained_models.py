@@ -20,7 +20,7 @@ from corpus_assets.validation import model_config as config_files
 from formats import durable, model_record, quality_model
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
-from formats.model_config import PUBLISHED, QUALITY, SUFFIX, ModelConfig
+from formats.model_config import CLASSIFIERS, PUBLISHED, SUFFIX, ModelConfig
 from formats.model_record import ModelRecord
 from formats.naming import PairKey
 
@@ -51,7 +51,7 @@ def train_model(build: Build, name: str) -> ModelRecord:
 
 def require_libraries(config: ModelConfig) -> None:
     """Raises ConfigError where what trains and judges such a model is not installed."""
-    if config.kind == QUALITY:
+    if config.kind in CLASSIFIERS:
         train_quality.libraries()
     else:
         score_perplexity.library()
@@ -83,7 +83,7 @@ def identity_of(config: ModelConfig, collection: Collection) -> Identity:
         "seed": config.seed,
         "val_permille": collection.val_permille,
     }
-    libraries = train_quality.LIBRARIES if config.kind == QUALITY else train_perplexity.LIBRARIES
+    libraries = train_quality.LIBRARIES if config.kind in CLASSIFIERS else train_perplexity.LIBRARIES
     return identity(STAGE, CODE_VERSION, settings=settings, inputs=collection.inputs, libraries=libraries)
 
 
@@ -93,17 +93,18 @@ def file_of(layout: Layout, record: ModelRecord) -> Path:
 
 def section_of(record: ModelRecord) -> list[str]:
     """The lines of a corpus config that pin the model."""
-    path = f"models/{record.file}"
-    if record.kind == QUALITY:
-        return model_sections.of_quality(path, record.sha256)
-    lang = record.made_of["settings"]["lang"]
-    return model_sections.of_perplexity(lang, path, record.sha256, record.held_out["middle_max"])
+    path, held, lang = f"models/{record.file}", record.held_out, record.made_of["settings"]["lang"]
+    if record.kind in CLASSIFIERS:
+        num_docs = tuple(record.trained[side] + held[side] for side in ("positive", "negative"))
+        return model_sections.of_classifier(record.kind, path, record.sha256, lang, (num_docs[0], num_docs[1]))
+    num_read = record.trained["positive"] + held["documents"]
+    return model_sections.of_perplexity(lang, path, record.sha256, held["middle_max"], num_read)
 
 
 def hold_to_record(layout: Layout, record: ModelRecord) -> None:
     """Raises CorruptDataError where the file is missing, has other bytes than the record says, or is no such model."""
     path = file_of(layout, record)
-    if record.kind == QUALITY:
+    if record.kind in CLASSIFIERS:
         quality_model.read(path, record.sha256)
     else:
         score_perplexity.stored_model(str(path), record.sha256)
@@ -130,7 +131,7 @@ def _trained(layout: Layout, config: ModelConfig, collection: Collection, made_o
         return layout.models / f"{config.model}-{sha256[:16]}{SUFFIX[config.kind]}"
 
     trained: Mapping[str, Any]
-    if config.kind == QUALITY:
+    if config.kind in CLASSIFIERS:
         good = train_quality.train(
             collection, config.positive, config.negative, lang=config.lang, max_chars=config.chars, seed=config.seed
         )

@@ -1,7 +1,7 @@
 """What models say of each document that the cheap rules keep; of the others they are not asked, since it is dear."""
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,8 @@ class QualityFile(TypedDict):
     path: str
     sha256: str
     label: str | None
+    langs: NotRequired[list[str]]
+    """Documents in other languages are not scored; all are, where it is missing."""
 
 
 class PerplexityFile(TypedDict):
@@ -39,7 +41,7 @@ def measure_by_models(
     """DOCUMENTS rows (k, text), their SIGNALS and their verdict by the cheap rules -> SIGNALS_BY_MODELS rows.
 
     quality and ppl are null, not measured, where the verdict is not `kept`, and where there is no model: quality None,
-    or no entry in ppl for the document's language.
+    or no entry in ppl, or in the `langs` of a classifier, for the document's language.
     """
     return _measured(batch, signals, verdicts, {"quality": quality}, ppl, SIGNALS_BY_MODELS)
 
@@ -71,18 +73,25 @@ def _measured(
     found: dict[str, list[pa.Array]] = {"ppl": [], **{name: [] for name in classifiers}}
     rows: dict[str, list[np.ndarray]] = {name: [] for name in found}
     for name, file in classifiers.items():
-        if file is not None and len(kept):
-            rows[name].append(kept)
-            found[name].append(pa.array(stored_scorer(**file)(batch.column("text").take(pa.array(kept)))))
+        mine = kept if file is None or "langs" not in file else _of_langs(kept, columns["lang"], file["langs"])
+        if file is not None and len(mine):
+            score = stored_scorer(file["path"], file["sha256"], file["label"])
+            rows[name].append(mine)
+            found[name].append(pa.array(score(batch.column("text").take(pa.array(mine)))))
     for lang, model in sorted(ppl.items()):
-        is_of = pc.equal(columns["lang"].take(pa.array(kept)), pa.scalar(lang, pa.large_string()))
-        mine = kept[is_of.to_numpy(zero_copy_only=False)]
+        mine = _of_langs(kept, columns["lang"], [lang])
         if len(mine):
             rows["ppl"].append(mine)
             found["ppl"].append(perplexities(batch.column("text").take(pa.array(mine)), stored_model(**model)))
     for name in found:
         columns[name] = _placed(rows[name], found[name], batch.num_rows)
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _of_langs(rows: np.ndarray, langs: pa.Array, wanted: list[str]) -> np.ndarray:
+    """Those of the rows whose document is in one of the languages."""
+    is_of = pc.is_in(langs.take(pa.array(rows)), pa.array(wanted, langs.type))
+    return rows[is_of.to_numpy(zero_copy_only=False)]
 
 
 def _placed(rows: list[np.ndarray], values: list[pa.Array], num_rows: int) -> pa.Array:

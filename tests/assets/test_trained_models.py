@@ -1,5 +1,6 @@
 """Models trained by the graph: their partitions and edges, bytes that no way of training changes, checks that fail."""
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -95,6 +96,41 @@ def test_the_lines_that_are_shown_are_a_section_that_pins_the_file(trained: Made
     assert config.ppl
     for pinned in (config.quality.model, config.ppl.models[0]):
         assert durable.sha256_of(layout.root / pinned.path) == pinned.sha256
+
+
+def test_a_model_of_safety_has_the_weights_of_one_of_quality_and_its_own_section(layout: Layout) -> None:
+    """Of fourteen documents no limit is proposed; of one language the section names it."""
+    tiny_models.write(layout, "safe", kind="safety")
+    tiny_models.write(layout, "english", kind="safety", lang="en")
+    with graph.loaded(layout) as defs, graph.instance() as instance:
+        ran = {name: graph.run(defs, instance, name, *ASSETS) for name in ("safe", "english")}
+    assert all(graph.checks(one)["model_is_the_recorded"].passed for one in ran.values())
+    assert graph.checks(ran["safe"])["better_than_chance"].passed
+    assert bytes_of(layout, "safe") == bytes_of(layout, GOOD)
+    lines = {name: trained_models.section_of(model_figures.open_record(layout, name)) for name in ran}
+    assert [line.strip().partition(":")[0] for line in lines["safe"]] == ["safety", "model", "# no min"]
+    assert [line.strip() for line in lines["english"]][2] == "langs: [en]"
+
+
+def held_out(positive: int, negative: int, kept: tuple[int, int], **more: Any) -> dict[str, Any]:
+    counts = {"positive": positive, "negative": negative, "auc_millionths": None}
+    return counts | {"positive_kept": kept[0], "negative_kept": kept[1], **more}
+
+
+def test_where_a_side_is_missing_nothing_is_said_of_precision(trained: Made) -> None:
+    languages = {"de": held_out(10, 0, (9, 0)), "en": held_out(10, 10, (9, 1)), "fr": held_out(0, 10, (0, 4))}
+    record = model_figures.open_record(trained[0], GOOD)
+    record = dataclasses.replace(record, held_out=held_out(20, 20, (18, 5), languages=languages))
+    told = {line.split(" | ")[0]: line.split(" | ")[4:] for line in model_figures.table(record).splitlines()[2:]}
+    assert told == {
+        "| all": ["78.3 %", "90.0 % |"],
+        "| de": ["–", "90.0 % |"],
+        "| en": ["90.0 %", "90.0 % |"],
+        "| fr": ["–", "– |"],
+    }
+    alone = dataclasses.replace(record, held_out=held_out(10, 0, (9, 0)))
+    assert "precision" not in model_figures.numbers(alone)
+    assert model_figures.numbers(alone)["recall"] == 0.9
 
 
 def test_documents_held_out_are_not_trained_on(trained: Made) -> None:

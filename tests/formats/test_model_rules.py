@@ -22,6 +22,11 @@ WRONG = {
     "an unknown profile": ({"quality": {"model": FILE, "profiles": ["poem"]}}, "quality.profiles[0]: expected one of"),
     "no profile": ({"quality": {"model": FILE, "profiles": []}}, "quality.profiles: expected at least 1"),
     "a largest quality": ({"quality": {"model": FILE, "max": 0.5}}, "quality.max: unknown setting"),
+    "no language": ({"quality": {"model": FILE, "langs": []}}, "quality.langs: expected at least 1"),
+    "a language in words": (
+        {"safety": {"model": FILE, "langs": ["english"]}},
+        "safety.langs[0]: expected an ISO 639-1",
+    ),
     "a safe score above 1": ({"safety": {"model": FILE, "min": 300}}, "safety.min: expected a number from 0 to 1"),
     "no model of safety": ({"safety": {"min": 0.5}}, "safety.model: missing"),
     "no language model": ({"ppl": {"models": []}}, "ppl.models: expected at least 1"),
@@ -67,6 +72,19 @@ def test_limits_are_whole_numbers_by_language_in_the_units_of_the_signals():
     assert config.model_limits("code") == {}
     assert config.model_filters == ("ppl", "quality")
     assert not json_schema.problems("corpus-config.schema.json", document(quality={"model": FILE}))
+
+
+def test_languages_limit_the_limit_and_their_order_is_no_part_of_the_hash():
+    first, other = (
+        from_document(document(safety={"model": FILE, "min": 0.3, "langs": langs}))
+        for langs in (["en", "de"], ["de", "en"])
+    )
+    assert first.model_limits("prose") == {"safety_too_low": {"de": 300, "en": 300}}
+    assert first.config_sha256 == other.config_sha256
+    plain = from_document(document(safety={"model": FILE, "min": 0.3}))
+    assert plain.model_limits("prose") == {"safety_too_low": {"*": 300}}
+    assert plain.safety.langs is None
+    assert plain.config_sha256 != first.config_sha256
 
 
 def test_without_the_sections_there_are_no_filters_by_models():

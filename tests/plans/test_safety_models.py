@@ -176,3 +176,44 @@ def test_it_is_asked_of_nothing_that_lists_leave_out(copied: Layout) -> None:
     blocked = {one for one, row in told.items() if row["verdict"] == "blocked_site"}
     assert blocked
     assert {told[one]["safety"] for one in blocked} == {None}
+
+
+@pytest.mark.parametrize("langs", [["de"], ["de", "en"]])
+def test_documents_in_languages_that_are_not_named_are_neither_scored_nor_judged(
+    copied: Layout, langs: list[str]
+) -> None:
+    """All that is scored here is English, which models of German text say nothing of."""
+    before = model_corpus.told(copied, SAFE)
+    assert {row["lang"] for row in before.values() if row["safety"] is not None} == {"en"}
+    key, config = VersionKey("tiny", "langs"), load_version(copied, SAFE).config
+    sections = {
+        name: {"model": {"path": one.model.path, "sha256": one.model.sha256}, "min": LEAST, "langs": langs}
+        for name, one in (("quality", config.quality), ("safety", config.safety))
+        if one is not None
+    }
+    tiny.write_config(copied, key, **sections)
+    model_corpus.build(copied, key)
+    told = model_corpus.told(copied, key)
+    assert verify_version(copied, key, deep=True).ok
+    if "en" in langs:
+        assert told == before
+        return
+    bits = RULE_BIT["quality_too_low"] | RULE_BIT["safety_too_low"]
+    assert {(row["quality"], row["safety"]) for row in told.values()} == {(None, None)}
+    assert {row["rules_failed"] & bits for row in told.values()} == {0}
+    assert {row["rules_not_applied"] & bits for row in told.values() if before_was_scored(before, row)} == {bits}
+    assert not {"quality_too_low", "safety_too_low"} & {row["verdict"] for row in told.values()}
+
+
+def before_was_scored(before: dict[str, dict[str, Any]], row: dict[str, Any]) -> bool:
+    return before[row["id"]]["quality"] is not None
+
+
+def test_languages_are_part_of_what_a_stage_is_made_of_only_where_they_are_named(copied: Layout) -> None:
+    model = classifier(copied, "safety", 2)
+    key = VersionKey("tiny", "langs")
+    tiny.write_config(copied, key, quality={"model": model, "langs": ["en", "de"]}, safety={"model": model})
+    models = pinned_models.of_profile(load_version(copied, key).config, "prose")
+    assert models.settings == {"label": None, "safety_label": None, "langs": ["de", "en"]}
+    assert models.as_arguments(copied)["quality"]["langs"] == ["de", "en"]
+    assert "langs" not in models.as_arguments(copied)["safety"]

@@ -187,3 +187,13 @@ def test_a_nul_parts_words_and_ends_no_text_that_is_scored(models):
     assert found == whole
     assert closed == short
     assert whole != short
+
+
+def test_a_classifier_with_languages_scores_documents_in_them_alone(models):
+    """Also where it is one that reads any language, and where none of the documents is in its own."""
+    rows = [(text, lang, "kept") for text in TEXTS for lang in ("en", "de", "und", None)]
+    everywhere = [score for score, _ in measured(rows, quality=models["quality"], ppl={})]
+    for langs in (["en"], ["de", "und"], ["fr"]):
+        scores = measured(rows, quality={**models["quality"], "langs": langs}, ppl={})
+        expected = [one if row[1] in langs else None for row, one in zip(rows, everywhere, strict=True)]
+        assert [score for score, _ in scores] == expected

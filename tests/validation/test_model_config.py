@@ -42,7 +42,7 @@ WRONG = {
     "nothing": ("", "is empty"),
     "a list": ("- web\n", "line 1: expected an object"),
     "another name": (LEAST.replace("good", "bad"), "line 1: model: is bad, but the file is good.yaml"),
-    "another kind": (LEAST.replace("quality", "safety"), "line 2: kind: expected one of quality, perplexity"),
+    "another kind": (LEAST.replace("quality", "beauty"), "line 2: kind: expected one of quality, safety, perplexity"),
     "no version": (LEAST.replace("starter.v1", "starter"), "line 3: version: expected <dataset>.<version>"),
     "a reserved dataset": (LEAST.replace("starter.v1", "raw.v1"), "line 3: version: dataset 'raw' is reserved"),
     "no negative": (LEAST.replace("negative: [web]\n", ""), "negative: a classifier needs sources"),
@@ -85,3 +85,10 @@ def test_configs_are_found_beside_what_was_trained_and_misnamed_ones_are_told(tm
     assert list(found) == ["good"]
     assert [Path(words.partition(": ")[0]).name for words in broken] == ["Bad.yaml", "other.yml"]
     assert discover(Layout(tmp_path / "nowhere")) == ({}, [])
+
+
+def test_a_model_of_safety_is_a_classifier_and_needs_both_sides(tmp_path):
+    text = LEAST.replace("quality", "safety")
+    assert load(write(tmp_path, text), "good").kind == "safety"
+    with pytest.raises(ConfigError, match="negative: a classifier needs sources"):
+        load(write(tmp_path, text.replace("negative: [web]\n", "")), "good")
