@@ -9,11 +9,12 @@ from corpus_assets.plans.datasheet_figures import Figures
 from corpus_assets.plans.for_people import NONE, num_bytes, plural, rounded, share
 from corpus_assets.plans.web_addresses import asks_for_sites, in_words
 from formats.corpus_config import CorpusConfig, LicenseRules
-from formats.reasons import FILTERS
+from formats.reasons import FILTERS, MODEL_FILTERS
 
 _SPDX_WORD = re.compile(r"[A-Za-z0-9.+-]+")
 _OPERATORS = ("AND", "OR", "WITH")
 _NOT_LISTED = ("LicenseRef-", "DocumentRef-")
+_MODELS = {"ppl": "perplexity", "quality": "quality", "safety": "safety"}
 _SAID_ELSEWHERE = ("dataset", "version", "sources", "licenses.allow", "config_sha256", "notes")
 
 
@@ -114,8 +115,8 @@ def known_limits(figures: Figures) -> Iterator[str]:
     counts, config = figures.version.counts, figures.config
     yield "Licences are what the ledger states for a source as a whole; where that was read stands beside each source."
     yield "Characters are counted before personal data is replaced."
-    if counts["not_configured"]:
-        yield f"Not configured, so nothing was dropped by it: {', '.join(counts['not_configured'])}."
+    if unused := _not_configured(config):
+        yield f"Not configured, so nothing was dropped by it: {', '.join(unused)}."
     if missing := [name for name in FILTERS if name not in config.filters]:
         yield f"Filters that this version does not use: {', '.join(missing)}."
     yield from _lists_and_caps(config)
@@ -137,6 +138,17 @@ def known_limits(figures: Figures) -> Iterator[str]:
     )
     yield from _protected(counts["eval_sets"], config)
     yield "Personal data is found by form (addresses, numbers, keys). Names and what people tell about themselves stay."
+
+
+def _not_configured(config: CorpusConfig) -> list[str]:
+    """What a version has only where its config says so, in the order in which it would decide."""
+    there = {
+        "site lists": bool(config.sites.configured),
+        "word lists": bool(config.words.lists),
+        **{f"a model of {_MODELS[name]}": name in config.model_filters for name in MODEL_FILTERS},
+        "a cap of domains": config.domain_cap.configured,
+    }
+    return [words for words, is_there in there.items() if not is_there]
 
 
 def _lists_and_caps(config: CorpusConfig) -> Iterator[str]:

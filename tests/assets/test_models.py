@@ -50,7 +50,8 @@ def test_what_models_dropped_is_in_the_metadata_and_on_the_datasheet(built):
     assert {"perplexity_too_high", "quality_too_low"} <= dropped
     assert "perplexity of a word at most 250 (en)" in page
     assert "quality at least 0.9" in page
-    assert "nothing was dropped by it: ppl" not in page
+    unused = "site lists, word lists, a model of safety, a cap of domains"
+    assert f"Not configured, so nothing was dropped by it: {unused}." in page
 
 
 def test_damage_of_a_stage_that_models_stand_on_is_found(built):

@@ -227,3 +227,9 @@ def test_only_lists_and_caps_ask_for_sites(tmp_path, more, words):
     lists = {"sites": site_corpus.site_lists(layout.root)} if "sites" in more else more
     site_corpus.write_config(layout, **lists)
     assert asks_for_sites(load_version(layout, V3).config) == words
+
+
+def test_the_datasheet_names_everything_that_is_not_configured(layout):
+    [told] = [one for one in known_limits(measure(open_published(layout, V3))) if one.startswith("Not configured")]
+    models = "a model of perplexity, a model of quality, a model of safety"
+    assert told == f"Not configured, so nothing was dropped by it: word lists, {models}, a cap of domains."
