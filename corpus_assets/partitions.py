@@ -74,8 +74,10 @@ BROKEN = [f"a version that cannot be built until its config is mended: {why}" fo
 BROKEN += [f"a token set that cannot be built until its config is mended: {why}" for why in _BROKEN_TOKENS]
 BROKEN += [f"a model that cannot be trained until its config is mended: {why}" for why in _BROKEN_MODELS]
 """Why the other versions, token sets and models have no partitions until they are mended."""
-for _why in BROKEN:
-    dg.get_dagster_logger("corpus").error(_why)
+for _why in BROKEN:  # every command loads this: of each file a line
+    _first, *_more = _why.splitlines()
+    _told = f" (and {len(_more)} more)" if _more else ""
+    dg.get_dagster_logger("corpus").error(f"{_first.partition(' (there are: ')[0]}{_told}; `corpus status` says all")
 PAIRS = [PairKey.parse(pair) for pairs in PAIRS_OF_VERSION.values() for pair in pairs]
 SOURCES = sorted({row.source_id for _, row in ledger.scan(LAYOUT.ledger)[0]} | {pair.source for pair in PAIRS})
 _PAIRS_OF_SOURCE: dict[str, list[str]] = {source: [] for source in SOURCES}

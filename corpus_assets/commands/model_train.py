@@ -68,7 +68,8 @@ def _train(layout: Layout, config: ModelConfig, *, verbose: bool) -> bool:
         from corpus_assets.partitions import BROKEN, MODELS
 
         if config.model not in MODELS:  # its version or sources are wrong
-            raise ConfigError("\n".join(BROKEN))
+            own = [why for why in BROKEN if f"{layout.model_config(config.model)}:" in why]
+            raise ConfigError("\n".join(own or BROKEN))
         builder.observe("ledger", "corpus_config", "eval_sets", "model_config")
         if config.documents != PUBLISHED:
             pairs = [str(PairKey(source, config.key)) for source in config.sources]

@@ -17,6 +17,7 @@ from corpus_assets.plans.model_texts import HELD_OUT
 from corpus_assets.validation import plain_yaml
 from formats import durable, model_record
 from formats.corpus_config import from_document
+from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from tests import faults
@@ -341,6 +342,36 @@ def test_a_broken_model_costs_its_own_partition_alone_and_is_named(
         assert partitions
         assert list(partitions.get_partition_keys()) == [FLUENT]
         assert graph.run(defs, instance, None, *graph.INPUTS, "model_config").success
+
+
+def test_each_config_that_is_wrong_costs_other_commands_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    tiny_models.write(layout)
+    wrong = {
+        layout.model_config("x"): "model: x\nkind: z\nbad: 1\n",
+        layout.config(VersionKey("tiny", "v7")): "foo: 1\nbar: 2\n",
+    }
+    for path, text in wrong.items():
+        path.write_text(text)
+    with graph.loaded(layout):
+        said = [record.getMessage() for record in caplog.records if "until its config is mended" in record.getMessage()]
+    assert len(said) == len(wrong)
+    for path in wrong:
+        [one] = [one for one in said if str(path) in one]
+        assert len(one.splitlines()) == 1
+        assert one.endswith(" more); `corpus status` says all")
+        assert "there are" not in one
+
+
+def test_training_a_model_that_is_wrong_names_no_other(tmp_path: Path) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    tiny_models.write(layout, version="tiny.v9")
+    tiny_models.write(layout, "other", kind="no kind")
+    with pytest.raises(ConfigError, match=r"tiny\.v9 has no config") as raised:
+        command_line.run(model, layout.root, "model", "train", GOOD)
+    assert "other.yaml" not in str(raised.value)
 
 
 def test_a_source_whose_licence_is_not_allowed_trains_no_model(tmp_path: Path) -> None:
