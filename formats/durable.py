@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from formats.errors import CorruptDataError
 
@@ -214,6 +214,15 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def took(file: IO[bytes]) -> bool:
+    """Whether the lock on an open file was free and is held now, until the file is closed in every process."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def is_held(lock: Path) -> bool:

@@ -38,6 +38,14 @@ class HttpChannel(dg.ConfigurableResource):
         http_post.post(self.variable, self.url, self.body(alert), tries)
 
     @classmethod
+    def set_in_environment(cls) -> str:
+        """The channel in words, "" where it is not set. Raises ConfigError, without the URL, for one of no use."""
+        if not (url := os.environ.get(cls.variable)):
+            return ""
+        http_post.check_url(cls.variable, url)
+        return f"{cls.name} ({cls.variable})"
+
+    @classmethod
     def of_environment(cls) -> Self:
         """The url stays in the environment: the UI shows the variable's name in its place."""
         settings: dict[str, Any] = {"url": dg.EnvVar(cls.variable)} if os.environ.get(cls.variable) else {}

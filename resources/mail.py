@@ -26,6 +26,7 @@ from resources.outbox import Alert, Receiver, RefusedError
 
 SERVER, USER, PASSWORD = "CORPUS_SMTP", "CORPUS_SMTP_USER", "CORPUS_SMTP_PASSWORD"
 SENDER, RECIPIENTS = "CORPUS_MAIL_FROM", "CORPUS_MAIL_TO"
+_VARIABLES = {"server": SERVER, "user": USER, "password": PASSWORD, "sender": SENDER, "recipients": RECIPIENTS}
 _PORTS = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,253}")
 """The addresses of the HTML standard, without comments, names, quotes, spaces or lines."""
@@ -73,12 +74,23 @@ class Mail(dg.ConfigurableResource):
         ]
 
     @classmethod
+    def set_in_environment(cls) -> str:
+        """The channel in words, "" where it is not set. Raises ConfigError for settings that a person has to mend."""
+        found: dict[str, Any] = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)}
+        if not found:
+            return ""
+        if "server" not in found:
+            others = ", ".join(_VARIABLES[key] for key in found)
+            raise ConfigError(f"{SERVER}: is not set, and {others} is; set the server, or unset the others")
+        to = len(cls(**found)._mailboxes())
+        return f"mail ({SERVER}, to {to} {'address' if to == 1 else 'addresses'})"
+
+    @classmethod
     def of_environment(cls) -> "Mail":
         """All of it stays in the environment: the UI shows the variables' names in its place."""
         if not os.environ.get(SERVER):
             return cls()
-        names = {"server": SERVER, "user": USER, "password": PASSWORD, "sender": SENDER, "recipients": RECIPIENTS}
-        found: Mapping[str, Any] = {key: dg.EnvVar(name) for key, name in names.items() if os.environ.get(name)}
+        found: Mapping[str, Any] = {key: dg.EnvVar(name) for key, name in _VARIABLES.items() if os.environ.get(name)}
         return cls(**found)
 
 

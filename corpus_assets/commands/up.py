@@ -2,14 +2,15 @@
 
 import argparse
 import errno
+import functools
 import os
 import shutil
 import socket
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from corpus_assets.commands import environment
+from corpus_assets.commands import environment, up_log, up_process
 from corpus_assets.commands.build import build
 from corpus_assets.commands.tokenize import tokenize
 from formats.errors import ConfigError
@@ -18,6 +19,13 @@ from formats.naming import TokensKey, VersionKey
 
 HOST, PORT = "127.0.0.1", 3000
 _ANOTHER_HOST = "--host takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
+_KNOWN_WARNINGS = (
+    "Function `observable_source_asset` is currently in beta",
+    "Parameter `use_user_code_server` of initializer",
+    "Specifying a partitions_def on an AssetCheckSpec",
+    "Function `dev_command` is superseded",
+)
+"""Of Dagster, about what this project knows that it uses; the pinned version is what it is tested with."""
 _TODO = {
     errno.EADDRINUSE: "end what listens there, or take another --port",
     errno.EADDRNOTAVAIL: _ANOTHER_HOST,
@@ -32,16 +40,39 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--build", metavar="KEY", help="build this version, or the snapshot of this token set, first")
     parser.add_argument("--host", default=HOST, help=f"default: {HOST}, reachable from this machine alone")
     parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="of what is printed")
+    parser.add_argument("--every-tick", action="store_true", help="print all that Dagster prints, traces and ticks too")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Does not return while the UI runs. Raises ConfigError when the port is taken, before a build begins."""
+    """0: told to end by TERM. Does not return while the UI runs. Raises ConfigError when the port or the root is taken,
+    or an alert channel that is set is of no use, before a build begins.
+    """
+    reached = channels()
     check_port(args.host, args.port)
+    up_process.hold_alone(args.layout)
     if args.build is None:
         environment.prepare(args.layout)
     elif failed := _build(args.layout, args.build):
         return failed
-    return _become_the_ui(args.host, args.port)
+    return _serve(args, reached)
+
+
+def channels() -> list[str]:
+    """The alert channels that are set, in words. Raises ConfigError that says what is wrong with each."""
+    from resources.mail import Mail  # loads Dagster, which takes seconds
+    from resources.slack import Slack
+    from resources.webhook import Webhook
+
+    found, wrong = [], []
+    for channel in (Webhook, Slack, Mail):
+        try:
+            found.append(channel.set_in_environment())
+        except ConfigError as error:
+            wrong.append(f"{error}; mend it, or unset it: no alert would be delivered there")
+    if wrong:
+        raise ConfigError("\n".join(wrong))
+    return [words for words in found if words]
 
 
 def _build(layout: Layout, key: str) -> int:
@@ -50,19 +81,33 @@ def _build(layout: Layout, key: str) -> int:
     return build(layout, VersionKey.parse(key))
 
 
-def _become_the_ui(host: str, port: int) -> NoReturn:
+def _serve(args: argparse.Namespace, reached: list[str]) -> int:
+    """Run the UI and its daemon until they are told to end."""
     beside_python = Path(sys.executable).with_name("dagster")
     dagster = str(beside_python) if beside_python.exists() else shutil.which("dagster")
     if not dagster:
         raise ConfigError("the dagster command is not installed in this environment; install the project again")
+    url = f"http://{args.host}:{args.port}"
     # Dagster lets a sensor look at five runs a tick; a version of many sources has two runs a source.
     os.environ.setdefault("DAGSTER_RUN_STATUS_SENSOR_PROCESS_LIMIT", "100")
     # On a busy machine the code can take longer to answer than the minute after which Dagster fails a run.
     os.environ.setdefault("DAGSTER_GRPC_TIMEOUT_SECONDS", "600")
     # Alerts link to the runs' pages; behind a proxy, whoever sets it knows the address better.
-    os.environ.setdefault("CORPUS_UI_URL", f"http://{host}:{port}")
-    print(f"The UI is at http://{host}:{port} (Ctrl-C ends it)", flush=True)
-    os.execv(dagster, [dagster, "dev", "-w", str(environment.PROJECT / "workspace.yaml"), "-h", host, "-p", str(port)])
+    os.environ.setdefault("CORPUS_UI_URL", url)
+    # Every process of a run would say them anew; what the person set comes later and counts.
+    ours = [f"ignore:{words}" for words in _KNOWN_WARNINGS]
+    os.environ["PYTHONWARNINGS"] = ",".join([*ours, *filter(None, [os.environ.get("PYTHONWARNINGS")])])
+    os.environ["PYTHONUNBUFFERED"] = "1"  # a line is printed when it is said, through the pipe too
+    command = [dagster, "dev", "-w", str(environment.PROJECT / "workspace.yaml"), "-h", args.host]
+    with up_process.alone(args.layout, url) as lock:
+        to = ", ".join(reached) or "nobody: no channel is set (docs/operate.md, Alerts)"
+        for line in (f"Alerts go to {to}", f"The UI is at {url} (Ctrl-C ends it)"):
+            said = up_log.Record("", "corpus", "INFO", line)
+            print(up_log.as_json(said) if args.log_format == "json" else line, flush=True)
+        show = functools.partial(
+            up_log.pump, out=sys.stdout, every=args.every_tick, json_lines=args.log_format == "json"
+        )
+        return up_process.run([*command, "-p", str(args.port)], lock, show)
 
 
 def check_port(host: str, port: int) -> None:

@@ -27,7 +27,15 @@ START_SECONDS = 600
 BACKFILL_SECONDS = 2400
 """A backfill is some eight runs, each a process that loads everything, under a daemon that looks every 30 seconds."""
 _OURS = ("CORPUS_ROOT", "CORPUS_CACHE", "CORPUS_WORKERS", "CORPUS_MEMORY", "DAGSTER_HOME")
-_OURS += ("CORPUS_WEBHOOK", "CORPUS_SLACK_WEBHOOK", "CORPUS_SMTP", "CORPUS_UI_URL", "CORPUS_STORE")
+_OURS += (
+    "CORPUS_WEBHOOK",
+    "CORPUS_SLACK_WEBHOOK",
+    "CORPUS_SMTP",
+    "CORPUS_MAIL_FROM",
+    "CORPUS_MAIL_TO",
+    "CORPUS_UI_URL",
+    "CORPUS_STORE",
+)
 
 
 def _environment(**more: str) -> dict[str, str]:
@@ -181,7 +189,7 @@ _STATUS = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } ... 
 def running(root: Path, **environment: str) -> Iterator[Ui]:
     """`corpus up` on `root`, from when its pages are served and its sensors have taken up their posts."""
     port = ports.free()
-    with serving(port, _command(root, ["up", "--port", str(port)]), root, **environment) as ui:
+    with serving(port, _command(root, ["up", "--every-tick", "--port", str(port)]), root, **environment) as ui:
         yield ui
 
 

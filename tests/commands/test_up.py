@@ -107,3 +107,42 @@ def test_a_broken_config_is_refused_with_file_line_and_setting(
     said = refused(capsys, layout, "build", "tiny.bad")
     assert str(path) in said
     assert words in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"CORPUS_WEBHOOK": "nonsense"}, ["CORPUS_WEBHOOK: expected a URL that begins with http:// or https://"]),
+        ({"CORPUS_SLACK_WEBHOOK": "https://me:secret@host"}, ["CORPUS_SLACK_WEBHOOK: is not a URL"]),
+        ({"CORPUS_SMTP": "smtp.example.org"}, ["CORPUS_SMTP: expected smtp://HOST"]),
+        ({"CORPUS_SMTP": "smtp://a.example", "CORPUS_MAIL_FROM": "a@a.example"}, ["CORPUS_MAIL_TO: is not set"]),
+        ({"CORPUS_MAIL_TO": "a@a.example"}, ["CORPUS_SMTP: is not set, and CORPUS_MAIL_TO is"]),
+        ({"CORPUS_WEBHOOK": "x", "CORPUS_SMTP": "y"}, ["CORPUS_WEBHOOK: expected", "CORPUS_SMTP: expected"]),
+    ],
+)
+def test_an_alert_channel_that_is_of_no_use_is_refused_and_none_is_hidden_behind_another(
+    layout: Layout,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, str],
+    words: list[str],
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    with mock.patch("corpus_assets.commands.environment.prepare", side_effect=AssertionError("work began")):
+        assert cli.main(["--root", str(layout.root), "up"]) == cli.WRONG_USAGE
+    said = capsys.readouterr().err
+    assert all(one in said for one in words)
+    assert "secret" not in said
+
+
+def test_the_channels_that_are_set_are_named_without_what_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert up.channels() == []
+    for name, value in {
+        "CORPUS_WEBHOOK": "https://a.example/secret",
+        "CORPUS_SMTP": "smtps://b.example",
+        "CORPUS_MAIL_FROM": "corpus@b.example",
+        "CORPUS_MAIL_TO": "ann@d.example, bo@d.example",
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert up.channels() == ["webhook (CORPUS_WEBHOOK)", "mail (CORPUS_SMTP, to 2 addresses)"]
