@@ -18,6 +18,7 @@ from corpus_assets.plans import differences_page, named_snapshot, yanking
 from corpus_assets.plans.differences import Difference, Differences, compare
 from corpus_assets.plans.differences_documents import documents_of_snapshots, documents_of_versions
 from corpus_assets.plans.differences_facts import Facts, facts_of_snapshot, facts_of_version
+from corpus_assets.plans.differences_scores import in_words
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from corpus_assets.plans.snapshot_corpus import corpus_of
 from formats import durable, yank
@@ -112,6 +113,9 @@ def _words(result: Differences) -> Iterator[str]:
         yield f"documents by index: {told.num_same:,} the same"
         if told.kept:
             yield "  published by " + ", ".join(f"{name} {n:,}" for name, n in told.kept.items())
+        for lang, of_lang in told.languages.items():
+            if of_lang["A alone"] or of_lang["B alone"]:
+                yield f"    {plain(lang)}: " + ", ".join(f"{name} {n:,}" for name, n in of_lang.items())
         for source, changes in told.changes.items():
             for change, n in changes.items():
                 yield f"  {plain(source)}: {n:,} {change}"
@@ -128,7 +132,9 @@ def _examples(result: Differences) -> Iterator[str]:
         shown[one.change] = shown.get(one.change, 0) + 1
         if shown[one.change] <= SHOWN_EXAMPLES:
             names = " = ".join(plain(name) for name in dict.fromkeys((one.left, one.right)) if name is not None)
-            yield f"    {names}: {one.change}"
+            sides = (("A", one.left_scores), ("B", one.right_scores))
+            scores = "; ".join(f"{side}: {in_words(said)}" for side, said in sides if said)
+            yield f"    {names}: {one.change}{f' ({scores})' if scores else ''}"
 
 
 def _line(one: Difference) -> str:

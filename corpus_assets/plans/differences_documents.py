@@ -7,16 +7,18 @@ there. Memory: names and fates of one source of two versions; of two snapshots t
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus_assets.plans.differences_scores import scores_of
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.snapshot_corpus import SnapshotCorpus, names_of
 from formats import evidence
+from formats.corpus_shard import UNDETERMINED
 from formats.reasons import Reason
 from formats.snapshot.manifest import SPLITS, Snapshot
 from formats.snapshot.pieces import Pieces
@@ -28,7 +30,8 @@ ROWS = pa.schema(
     [("key", pa.large_string()), ("id", pa.large_string()), ("fate", pa.large_string()), ("more", pa.large_string())]
 )
 """A document: what tells it from others, its id, what became of it, and what may differ where the fate does not."""
-
+_LANG = pa.field("lang", pa.large_string())
+"""Of a version's document, beside ROWS."""
 
 Pair = tuple[str | None, str | None]
 """The ids of a document on either side."""
@@ -36,22 +39,25 @@ Pair = tuple[str | None, str | None]
 
 @dataclass(frozen=True)
 class Example:
-    """A document by its id on either side; None where it is not there."""
+    """A document by its id on either side; None where it is not there. Scores are those of models, by name."""
 
     source: str
     left: str | None
     right: str | None
     change: str
+    left_scores: dict[str, float] = field(default_factory=dict)
+    right_scores: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
 class DocumentDifferences:
     """`changes`: source -> what changed -> documents; `same`: how many did not change. `kept`: of two versions, how
-    many documents `both` publish, `A alone` and `B alone`.
+    many documents `both` publish, `A alone` and `B alone`; `languages`: the same by language.
     """
 
     num_same: int = 0
     kept: dict[str, int] = field(default_factory=dict)
+    languages: dict[str, dict[str, int]] = field(default_factory=dict)
     changes: dict[str, dict[str, int]] = field(default_factory=dict)
     examples: list[Example] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -113,16 +119,36 @@ def documents_of_versions(left: PublishedVersion, right: PublishedVersion) -> Do
     result = DocumentDifferences(kept=dict.fromkeys(("both", "A alone", "B alone"), 0))
     for source, one, other in _merged(_sources_of(left), _sources_of(right)):
         result.add(source, one, other, "same fate, other PII replaced")
-        kept = [side["key"].filter(pc.starts_with(side["fate"], Reason.KEPT.value)) for side in (one, other)]
-        both = len(_matched(*kept)[0])
-        for name, n in zip(result.kept, (both, len(kept[0]) - both, len(kept[1]) - both), strict=True):
-            result.kept[name] += n
+        _add_kept(result, one, other)
+    languages = sorted(result.languages.items(), key=lambda item: (-sum(item[1].values()), item[0]))
+    result.languages = {lang: {name: counts[name] for name in result.kept} for lang, counts in languages}
+    scores = [
+        scores_of(version, (name for one in result.examples if (name := getattr(one, side)) is not None))
+        for version, side in ((left, "left"), (right, "right"))
+    ]
+    result.examples = [
+        replace(one, left_scores=scores[0].get(one.left or "", {}), right_scores=scores[1].get(one.right or "", {}))
+        for one in result.examples
+    ]
     return result
+
+
+def _add_kept(result: DocumentDifferences, left: pa.Table, right: pa.Table) -> None:
+    """Counts what both sides publish, and what one alone does; the language is that of the side that does, A first."""
+    one, other = (side.filter(pc.starts_with(side["fate"], Reason.KEPT.value)) for side in (left, right))
+    at_left, at_right = _matched(one["key"], other["key"])
+    alone = [np.setdiff1d(np.arange(side.num_rows), at) for side, at in ((one, at_left), (other, at_right))]
+    for name, side, rows in (("both", one, at_left), ("A alone", one, alone[0]), ("B alone", other, alone[1])):
+        result.kept[name] += len(rows)
+        if len(rows):
+            for entry in pc.value_counts(side["lang"].take(pa.array(rows))).to_pylist():
+                counts = result.languages.setdefault(entry["values"] or UNDETERMINED, dict.fromkeys(result.kept, 0))
+                counts[name] += entry["counts"]
 
 
 def _sources_of(version: PublishedVersion) -> Iterator[tuple[str, pa.Table]]:
     """(source, its ROWS), sources by name, as the evidence has them."""
-    columns = ["source_id", "doc_id", "id", "verdict", "split", *(f"pii_{kind}" for kind in PII_KINDS)]
+    columns = ["source_id", "doc_id", "id", "verdict", "split", "lang", *(f"pii_{kind}" for kind in PII_KINDS)]
     batches = evidence.read(version.evidence, "documents", columns=columns)
     pieces = (
         (source, batch.filter(pc.equal(batch["source_id"], source)))
@@ -135,7 +161,8 @@ def _sources_of(version: PublishedVersion) -> Iterator[tuple[str, pa.Table]]:
         fate = pc.if_else(pc.equal(table["verdict"], "kept"), kept, table["verdict"])
         counts = [pc.fill_null(pc.cast(table[f"pii_{kind}"], pa.large_string()), "-") for kind in PII_KINDS]
         pii = pc.binary_join_element_wise(*counts, pa.scalar(" ", pa.large_string()))
-        yield source, pa.table([table["doc_id"], table["id"], fate, pii], schema=ROWS)
+        rows = pa.table([table["doc_id"], table["id"], fate, pii], schema=ROWS)
+        yield source, rows.append_column(_LANG, table["lang"].cast(_LANG.type))
 
 
 def _merged(
@@ -144,7 +171,7 @@ def _merged(
     """Two streams sorted by source side by side, with an empty table where only one has a source."""
     sides = [iter(left), iter(right)]
     heads = [next(side, None) for side in sides]
-    empty = ROWS.empty_table()
+    empty = ROWS.append(_LANG).empty_table()
     while any(head is not None for head in heads):
         source = min(head[0] for head in heads if head is not None)
         mine = [head[1] if head is not None and head[0] == source else empty for head in heads]

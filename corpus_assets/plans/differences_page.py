@@ -9,6 +9,7 @@ from corpus_assets.plans import page_markup as markup
 from corpus_assets.plans.differences import MISSING, SECTIONS, Difference, Differences
 from corpus_assets.plans.differences_documents import DocumentDifferences
 from corpus_assets.plans.differences_facts import Facts
+from corpus_assets.plans.differences_scores import in_words
 from corpus_assets.plans.for_people import NONE, plural, shortened
 from corpus_assets.plans.page_markup import Html
 from corpus_assets.plans.pictures_pairs import changed_most, pairs
@@ -102,9 +103,15 @@ def _documents(told: DocumentDifferences) -> Html:
     for one in told.examples:
         shown[one.change] = shown.get(one.change, 0) + 1
         if shown[one.change] <= MAX_EXAMPLES:
-            examples.append([one.change, markup.code(one.left or NONE), markup.code(one.right or NONE)])
-    named = _folded(markup.table(("change", "in A", "in B"), examples), len(examples))
+            scores = [in_words(said) or NONE for said in (one.left_scores, one.right_scores)]
+            examples.append([one.change, markup.code(one.left or NONE), markup.code(one.right or NONE), *scores])
+    heads = ("change", "in A", "in B", "scores in A", "scores in B")
+    named = _folded(markup.table(heads, examples), len(examples))
+    by_lang = markup.table(
+        ("language", *told.kept), [[lang, *counts.values()] for lang, counts in told.languages.items()]
+    )
+    languages = f"<h3>Published, by language</h3>{_folded(by_lang, len(told.languages))}" if told.languages else ""
     notes = "".join(markup.paragraph(f"Note: {note}", kind="notes") for note in told.notes)
     kept = ", ".join(f"{name} {n:,}" for name, n in told.kept.items())
     same = markup.paragraph(f"{plural(told.num_same, 'document')} the same{f'; published by {kept}' if kept else ''}.")
-    return Html(f"{same}{notes}{changed}<h3>Some of them</h3>{named}")
+    return Html(f"{same}{notes}{changed}{languages}<h3>Some of them</h3>{named}")

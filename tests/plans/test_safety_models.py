@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpus_assets.commands import trace
+from corpus_assets.commands import diff, trace
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans import datasheet, pinned_models
+from corpus_assets.plans.differences_documents import documents_of_versions
 from corpus_assets.plans.pinned import load_version
+from corpus_assets.plans.published_version import open_published
 from corpus_assets.stages.score_quality import stored_scorer
 from formats import evidence
 from formats.errors import ConfigError, CorruptDataError
@@ -217,3 +219,26 @@ def test_languages_are_part_of_what_a_stage_is_made_of_only_where_they_are_named
     assert models.settings == {"label": None, "safety_label": None, "langs": ["de", "en"]}
     assert models.as_arguments(copied)["quality"]["langs"] == ["de", "en"]
     assert "langs" not in models.as_arguments(copied)["safety"]
+
+
+def test_a_comparison_tells_languages_and_the_scores_of_either_version(
+    made: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PLAIN has no model of safety, so it says nothing of it."""
+    told = {key: model_corpus.told(made, key) for key in (PLAIN, SAFE)}
+    kept = [{one for one, row in told[key].items() if row["verdict"] == "kept"} for key in (PLAIN, SAFE)]
+    found = documents_of_versions(*(open_published(made, key) for key in (PLAIN, SAFE)))
+    counts = {"both": len(kept[0] & kept[1]), "A alone": len(kept[0] - kept[1]), "B alone": len(kept[1] - kept[0])}
+    assert (found.kept, found.languages) == (counts, {"en": counts})
+    assert counts["A alone"] > 0
+    for one in found.examples:
+        for name, key, said in ((one.left, PLAIN, one.left_scores), (one.right, SAFE, one.right_scores)):
+            row = told[key][name or ""]
+            models = ("quality",) if key == PLAIN else ("quality", "safety")
+            assert said == {model: row[model] / 1000 for model in models if row[model] is not None}
+    command_line.run(diff, made.root, "diff", "tiny.plain", "tiny.safe", "--documents")
+    gone = next(one for one in found.examples if "safety_too_low" in one.change)
+    scores = f"(A: quality {gone.left_scores['quality']:g}; B: quality {gone.right_scores['quality']:g}, safety "
+    out = capsys.readouterr().out
+    assert scores in out
+    assert f"    en: both {counts['both']}, A alone {counts['A alone']}, B alone {counts['B alone']}" in out
