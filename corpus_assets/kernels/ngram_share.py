@@ -38,7 +38,9 @@ class ShareIndex:
 
 
 def share_index(index: EvalIndex, width: int = WIDTH) -> ShareIndex:
-    """The short n-grams of the entries of `index`, numbered as there."""
+    """The short n-grams of the entries of `index`, numbered as there. An entry whose name an earlier one has is
+    the same text without the markers of its options: it has the same words again, and none here.
+    """
     num = len(index.ends) - 1
     room = int(np.maximum(np.diff(index.ends) - width + 1, 1).sum()) if num else 0
     hashes, of = np.empty(room, np.uint64), np.empty(room, np.int64)
@@ -47,6 +49,8 @@ def share_index(index: EvalIndex, width: int = WIDTH) -> ShareIndex:
     key, entry = hashes[:n][order], of[:n][order]
     is_new = np.ones(n, np.bool_)
     is_new[1:] = (key[1:] != key[:-1]) | (entry[1:] != entry[:-1])
+    first: dict[tuple[str, str], int] = {}
+    is_new &= np.array([first.setdefault(name, e) == e for e, name in enumerate(index.entries)], np.bool_)[entry]
     key, entry = key[is_new], entry[is_new]
     keys, starts = np.unique(key, return_index=True)
     sizes = np.bincount(entry, minlength=num).astype(np.int64)

@@ -1,7 +1,8 @@
 """Which documents repeat a protected item of an eval set: one shared n-gram is enough (design section 4).
 
 Letters and numbers of options are words like any other, so an item whose sentences were made options of has no run of
-its words left. Where a text has such a list it is asked a second time, with the markers blanked out.
+its words left. Where a text has such a list it is asked a second time, with the markers blanked out; and an item that
+has one is in the index without them, too (`eval_items.build_index`), since the text may have others, or bullets.
 """
 
 from functools import cache
@@ -11,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from corpus_assets.kernels.ngram_match import EvalIndex, match
-from corpus_assets.kernels.option_markers import marker_count, without_markers
+from corpus_assets.kernels.option_markers import MIN_MARKERS, marker_count, without_markers
 from formats.stage_tables import SCRUBBED
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 LIBRARIES = ("pyarrow", "unicodedata2")
 
 HITS = pa.schema([SCRUBBED.field(name) for name in ("eval_set", "eval_item", "span_start", "span_end")])
@@ -25,10 +26,6 @@ HITS = pa.schema([SCRUBBED.field(name) for name in ("eval_set", "eval_item", "sp
 def stored_index(path: str) -> EvalIndex:
     """The index in a file named by its identity, read once a process."""
     return EvalIndex.from_bytes(Path(path).read_bytes(), path)
-
-
-MIN_MARKERS = 2
-"""Markers of options that make a list: one alone is the end of a sentence, or an initial."""
 
 
 def hits(text: pa.Array, index: EvalIndex) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

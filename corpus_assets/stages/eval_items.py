@@ -8,16 +8,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 
 from corpus_assets.kernels.exact_text import normalize
 from corpus_assets.kernels.ngram_match import EvalIndex, make_index
+from corpus_assets.kernels.option_markers import MIN_MARKERS, marker_count, without_markers
 from corpus_assets.kernels.words import word_count
 from formats.compressed import Budget, open_stream
 from formats.corpus_config import DecontaminationRules, EvalSet
 from formats.errors import ConfigError, CorruptDataError
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 LIBRARIES = ("pyarrow", "unicodedata2")
 
 MAX_BYTES = 1 << 32
@@ -138,7 +140,8 @@ def _characters(text: str) -> str:
 
 
 def build_index(texts: Iterable[EvalText], rules: DecontaminationRules) -> tuple[EvalIndex, tuple[EvalCounts, ...]]:
-    """(index, counts by set in the order of the rules). Exempt items are left out of the index, and counted.
+    """(index, counts by set in the order of the rules). Exempt items are left out of the index, and counted. What has
+    a list of options is in it twice: as it is, and without the letters and numbers of the options.
 
     Raises ConfigError where an exemption names an item that its set does not have.
     """
@@ -157,10 +160,14 @@ def build_index(texts: Iterable[EvalText], rules: DecontaminationRules) -> tuple
         for out, n in zip(exempt, words, strict=True)
     ]
     inside = [i for i, fate in enumerate(fates) if fate in ("whole", "cut")]
+    as_they_are = column.take(pa.array(inside, pa.int64()))
+    lists = np.flatnonzero(marker_count(as_they_are) >= MIN_MARKERS)
+    unmarked = without_markers(as_they_are.take(pa.array(lists)))
+    long = np.flatnonzero(word_count(unmarked).to_numpy() >= rules.min_item_words)
+    inside += [inside[i] for i in lists[long].tolist()]
     entries = [(every[i].eval_set, f"{every[i].item}.{every[i].field}") for i in inside]
-    index = make_index(
-        entries, column.take(pa.array(inside, pa.int64())), ngram=rules.ngram, min_words=rules.min_item_words
-    )
+    protected = pa.concat_arrays([as_they_are, unmarked.take(pa.array(long))])
+    index = make_index(entries, protected, ngram=rules.ngram, min_words=rules.min_item_words)
     return index, tuple(_counts(eval_set.name, every, fates) for eval_set in rules.eval_sets)
 
 

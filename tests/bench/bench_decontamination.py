@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from corpus_assets.kernels.exact_text import normalize
-from corpus_assets.kernels.ngram_match import EvalIndex, make_index
+from corpus_assets.kernels.ngram_match import EvalIndex
 from corpus_assets.kernels.ngram_share import share_index, shares
-from corpus_assets.kernels.words import word_count
 from corpus_assets.plans.curves import Axis, Line, drawn, per_cent
 from corpus_assets.stages import decontaminate
+from corpus_assets.stages.eval_items import EvalText, build_index
+from formats.corpus_config import DecontaminationRules, EvalSet
 from tests.bench import near_pair_peers, report_tables
 from tests.bench.documents import Corpus, json_rows, megabytes
 from tests.bench.planted_items import ACCENTS, EDITS, FORMS, SETS, Item, clean_texts, hard_negatives, items, planted
@@ -39,10 +40,8 @@ def column(texts: list[str]) -> pa.Array:
 
 
 def index_of(texts: list[str]) -> EvalIndex:
-    whole = column(texts)
-    inside = np.flatnonzero(word_count(whole).to_numpy() >= MIN_WORDS)
-    names = [("set", str(i)) for i in inside.tolist()]
-    return make_index(names, whole.take(pa.array(inside)), ngram=NGRAM, min_words=MIN_WORDS)
+    rules = DecontaminationRules((EvalSet("set", "set", "0" * 64, "jsonl", ("text",)),), NGRAM, MIN_WORDS)
+    return build_index([EvalText("set", i, "text", text) for i, text in enumerate(texts)], rules)[0]
 
 
 def by_rules(index: EvalIndex, texts: list[str]) -> dict[str, list[bool]]:

@@ -80,3 +80,13 @@ def test_no_items_and_no_rows_are_no_hits():
     none = index_of([], 5)
     assert shares(pa.array(["a b c d e f"], pa.large_string()), none)[0].tolist() == [-1]
     assert [len(column) for column in shares(pa.array([], pa.large_string()), none)] == [0, 0, 0]
+
+
+def test_an_entry_that_stands_again_without_its_markers_counts_once():
+    """Its n-grams without them would make texts near it that only have its shorter pieces."""
+    own, bare = "a) one two three b) four five six", "one two three four five six"
+    names = [("set", "0.q"), ("set", "0.q")]
+    index = share_index(make_index(names, pa.array([own, bare], pa.large_string()), ngram=13, min_words=3), 3)
+    assert index.sizes.tolist() == [6, 0]
+    entry, shared, of = shares(pa.array([own, bare], pa.large_string()), index)
+    assert (entry.tolist(), shared.tolist(), of.tolist()) == ([0, 0], [6, 2], [6, 6])

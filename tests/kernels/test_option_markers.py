@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from corpus_assets.kernels.option_markers import marker_count, without_markers
 
-MARKER = re.compile(r"(?<!\S)\(?(?:[A-Za-z][.):]|[0-9]{1,2}[.)])(?=\s)", re.ASCII)
+_NAME = r"(?:[A-Za-z]|[IVXivx]{2,4})"
+MARKER = re.compile(rf"(?<!\S)(?:\(?(?:{_NAME}[.):]|[0-9]{{1,2}}[.)])|\[(?:{_NAME}|[0-9]{{1,2}})\])(?=\s)", re.ASCII)
 PIECES = [
     "a.",
     "B)",
@@ -16,6 +17,15 @@ PIECES = [
     "12:",
     "12.",
     "C:",
+    "iv.",
+    "(XII)",
+    "xxxxx.",
+    "[2]",
+    "[b]",
+    "iii]",
+    "[",
+    "]",
+    "v",
     "123.",
     "é.",
     "(",
@@ -36,7 +46,18 @@ texts = st.lists(st.sampled_from(PIECES), max_size=20).map("".join) | st.text(ma
 
 @settings(deadline=None, max_examples=500)
 @given(st.lists(texts | st.none(), max_size=4))
-@example(["a. b. c. ", "(1) one (2) two", "(12: x", "((1) x", "1) ", "1)"])
+@example(
+    [
+        "a. b. c. ",
+        "(1) one (2) two",
+        "(12: x",
+        "((1) x",
+        "1) ",
+        "1)",
+        "[1] a [b] c [12) [xviii] [viii] ] ",
+        "mi. vi. i. xiv: ",
+    ]
+)
 def test_markers_are_those_of_the_expression_and_blanked_to_as_many_spaces(rows):
     column = pa.array([None, *rows], pa.large_string()).slice(1)
     assert marker_count(column).tolist() == [len(MARKER.findall(row or "")) for row in rows]

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus_assets.kernels.exact_text import normalize
+from corpus_assets.kernels.option_markers import marker_count
 from corpus_assets.stages.decontaminate import HITS, decontaminate
 from corpus_assets.stages.eval_items import EvalText, build_index
 from formats.corpus_config import DecontaminationRules, EvalSet
@@ -202,5 +203,51 @@ def test_markers_of_options_hide_and_make_no_other_hit():
         DecontaminationRules(eval_sets=(EvalSet("set", "s.jsonl", "0" * 64, "jsonl", ("q",)),)),
     )
     assert found(f"{FILLER} {own}", index=index).to_pylist()[0]["eval_set"] == "set"
-    one = own.replace("(2) ", "").replace("(3) ", "")
+    index, _ = build_index(
+        [EvalText("set", 0, "q", own.replace("(2) ", "").replace("(3) ", ""))],
+        DecontaminationRules(eval_sets=(EvalSet("set", "s.jsonl", "0" * 64, "jsonl", ("q",)),)),
+    )
+    one = own.replace("(1) ", "").replace("(2) ", "")
     assert found(one, index=index).to_pylist()[0]["eval_set"] is None, "one marker is no list"
+
+
+PLANETS = (
+    "Mercury the small grey one",
+    "Jupiter the great striped one",
+    "Saturn with its icy rings",
+    "Neptune the far blue one",
+)
+MARKS = {
+    "A.": "ABCD", "(a)": "abcd", "[A]": "ABCD", "a)": "abcd", "A:": "ABCD", "1.": "1234", "1)": "1234", "(1)": "1234",
+    "[1]": "1234", "-": "----", "*": "****", "•": "••••", "i.": ("i", "ii", "iii", "iv"),
+    "(I)": ("I", "II", "III", "IV"), "": ("", "", "", ""),
+}  # fmt: skip
+
+
+def options(form):
+    one = form.strip("()[].:") or form
+    marks = [form.replace(one, mark) if one else "" for mark in MARKS[form]]
+    return "Which one is largest?\n" + "\n".join(map(" ".join, zip(marks, PLANETS, strict=True)))
+
+
+@pytest.mark.parametrize("text", MARKS)
+@pytest.mark.parametrize("item", MARKS)
+def test_an_item_is_found_whatever_marks_its_options_there_and_in_the_text(item, text):
+    index, _ = build_index(
+        [EvalText("logic", 7, "q", options(item))], DecontaminationRules(eval_sets=(LOGIC,), exempt=())
+    )
+    [hit] = found(f"{FILLER}\n{options(text)}\n{FILLER}", index=index).to_pylist()
+    assert (hit["eval_set"], hit["eval_item"]) == ("logic", "7.q")
+
+
+def test_what_is_too_short_without_its_markers_is_protected_with_them_alone():
+    own = "Pick: (1) red (2) blue (3) green (4) grey"
+    index, _ = build_index([EvalText("logic", 0, "q", own)], DecontaminationRules(eval_sets=(LOGIC,)))
+    assert len(index.entries) == 1
+    assert found(own, "pick red blue green grey", index=index)["eval_item"].to_pylist() == ["0.q", None]
+
+
+def test_words_of_roman_letters_in_a_sentence_are_no_options():
+    """Words that only begin or end like one are words; a few Roman numbers in a text alone make no hit."""
+    texts = ["mi. fa. mix. xxxxx. [a b] x] [sic] civil. he", "i. one ii. two xviii. three", "Louis XIV. was king"]
+    assert marker_count(normalize(pa.array(texts, pa.large_string()))).tolist() == [0, 2, 1]
