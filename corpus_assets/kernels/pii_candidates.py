@@ -19,7 +19,7 @@ class Needs(IntFlag):
     LOGIN = 1
     """`://`, and an `@` at most LOGIN_BYTES behind it."""
     EMAIL = 2
-    """A name's byte, `@`, labels, a dot and another label's byte."""
+    """A name's byte, `@` or `&` with a `;` in the next nine bytes, labels, a dot and another label's byte."""
     IPV6 = 4
     """A hexadecimal digit and a colon, then another colon or one to four hexadecimal digits before it."""
     IPV4 = 8
@@ -57,6 +57,7 @@ SECRET_ENDINGS = (
     "nha",
     "sse",
     "ort",
+    "nes",
 )
 """The last three characters of every name in stages/pii_patterns.py."""
 MIN_DIGITS, MAX_GAP_BYTES, RANDOM_BYTES = 7, 9, 32
@@ -71,7 +72,7 @@ def _classes() -> np.ndarray:
     classes = np.zeros(256, np.uint8)
     letters = [*range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1)]
     digits, latin = list(range(ord("0"), ord("9") + 1)), list(range(0x80, 0xCA))
-    classes[[*digits, *b":=@-", 0xEF]] |= _STOP
+    classes[[*digits, *b":=@-&", 0xEF]] |= _STOP
     classes[digits] |= _DIGIT
     classes[[*digits, *b"ABCDEFabcdef"]] |= _HEX
     classes[[*b" .()/-", 0xC2, 0xA0, 0xE2, 0x80, *range(0x90, 0x94), 0xAF]] |= _GAP
@@ -127,6 +128,12 @@ def _is_email(data, i, start, end, classes):
     if i == start or not classes[data[i - 1]] & _NAME:
         return False
     first = i + 1
+    if data[i] == 0x26:
+        while first < end and first <= i + 9 and data[first] != 0x3B:
+            first += 1
+        if _at(data, first, 0, end) != 0x3B:
+            return False
+        first += 1
     i = first
     while i < end and classes[data[i]] & _LABEL:
         i += 1
@@ -195,6 +202,9 @@ def _find(data, offsets, classes, endings, out):
             elif byte == 0x40:
                 if i - scheme <= LOGIN_BYTES:
                     flags |= _LOGIN
+                if not flags & _EMAIL and _is_email(data, i, start, end, classes):
+                    flags |= _EMAIL
+            elif byte == 0x26:
                 if not flags & _EMAIL and _is_email(data, i, start, end, classes):
                     flags |= _EMAIL
             elif byte == 0x2D:

@@ -9,14 +9,12 @@ from collections import Counter
 
 from corpus_assets.stages.pii_patterns import WORD_BYTES, Hit, PiiRules, byte_at, compiled, has_any
 
-MAX_PEM_BYTES = 16_384
 MIN_QUOTED_MILLIBITS, MIN_BARE_MILLIBITS = 2_500, 3_000
 MAX_NAME_BYTES, MAX_VALUE_BYTES = 60, 300
 """Of a line with a secret; less than what scrub_pii.py shows of a text whose hits it replaced."""
 _HEADS = {b":AA": (10, compiled(r"[0-9]{8,10}\z")), b"-us": (31, compiled(r"[0-9a-f]{31}\z"))}
 """What stands before these: to ask for it in the pattern would double its cost, which runs of digits pay."""
 _KINDS = (b"0123456789", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"abcdefghijklmnopqrstuvwxyz")
-_PEM_END = b"-----END "
 _TAG = r"[ \t]{0,4}(?:>|!!binary)?[ \t]{0,4}"  # an arrow of PHP or Ruby, a tag of YAML
 _QUOTED = compiled(_TAG + r"(?:[rbfu]?\"[^\"\\\s<>]{8,256}\"|[rbfu]?'[^'\\\s<>]{8,256}')")
 _BARE = compiled(_TAG + r"[A-Za-z0-9+/=_.!#$%^&*~@-]{8,256}(?:[\s,;]|\z)")
@@ -53,15 +51,6 @@ _OTHER_NAME = compiled(
     r"|revision|nonce|fingerprint|cursor|class|alphabet|chars)(?:\z|[_.-])|(?:[a-z]I[dD]|Hash|Digest|Url|URL|Path)\z"
 )
 """Names that say what the value is, and that it is no key."""
-
-
-def private_key(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:
-    """A PEM block, its END line included; a block without END loses its first line alone."""
-    stop = text.find(_PEM_END, end, end + MAX_PEM_BYTES)
-    if stop >= 0:
-        close = text.find(b"-----", stop + len(_PEM_END), stop + 80)
-        end = close + 5 if close >= 0 else stop + len(_PEM_END)
-    return [("key", start, end)]
 
 
 def url_password(text: bytes, start: int, end: int, _rules: PiiRules) -> list[Hit]:

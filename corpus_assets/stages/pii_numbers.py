@@ -112,10 +112,19 @@ def _card(text: bytes, groups: list[Group], at: int) -> int:
     return 0
 
 
+_CARD_NAME = compiled(
+    r"(?i)(?:(?:card|kreditkarte|tarjeta|carte|visa|mastercard|amex)|(?:\b|_)(?:ccn?|pan))"
+    r"(?:[ _.-]?(?:number|num|no|nr|nummer|n))?[\"']?=\z"
+)
+"""What a card's number may touch by an equals sign."""
+
+
 def _card_may_stand(text: bytes, start: int, end: int) -> bool:
     """No word, decimal or hyphenated part touches the number."""
     before, after = byte_at(text, start - 1), byte_at(text, end)
-    if before in WORD_BYTES or before in b".-+#$/\\=":
+    if before in WORD_BYTES or before in b".-+#$/\\":
+        return False
+    if before == 0x3D and not _CARD_NAME.search(text[max(0, start - 32) : start]):
         return False
     return after not in WORD_BYTES and not (after in b".-/" and byte_at(text, end + 1) in WORD_BYTES)
 
@@ -150,7 +159,7 @@ _NO_PHONE = compiled(
     r"|[0-9]+\.[0-9]+|[0-9]\.[0-9].*"  # decimals, several in a row too
     r"|[0-9]{3}-[0-9]{2}-[0-9]{4}|[0-9]{5}-[0-9]{4}"  # US social security, ZIP + 4
     r"|[0-9]{1,3}(?:\.[0-9]{1,3}){2,3}(?:/[0-9]{1,2})?"  # versions, networks
-    r"|[0-9]{1,3}(?:\.[0-9]{3})+|[1-9][0-9]{0,2}(?: 000)+"  # thousands
+    r"|[0-9]{1,3}(?:\.[0-9]{3})+|[1-9][0-9]{0,2}(?: 000)+|[1-9][0-9]{0,2}(?: [0-9]{3}){3,}"  # thousands
     r"|(?:[0-9][^0-9]{1,3}){3,}.*"  # 1 2 3 4
 )
 _LIST = compiled(r"[1-9][0-9]?(?:[ -][0-9]{1,2}){3,}|[1-9].*/.*")
@@ -159,6 +168,18 @@ _US_SHAPE = compiled(
     r"(?:\+?1[-. ]?)?(?:\([2-9][0-9]{2}\) ?[0-9]{3}[-. ][0-9]{4}|[2-9][0-9]{2}(?:-[0-9]{3}-|\.[0-9]{3}\.)[0-9]{4})"
 )
 """Nothing else is written so; area code 555 of the films is no valid number, yet it is meant as one."""
+_COUNT_BEFORE = compiled(
+    r"(?i)\b(?:lat|latitude|lon|long|lng|longitude|alt|altitude|elevation|population|einwohner|bev\xc3\xb6lkerung|umsatz|gewinn"
+    r"|revenues?|turnover|budget|profits?|sales|total|totals|sum|count|amount|amounts|anzahl|summe|insgesamt|bytes|size)"
+    r"(?:[ ](?:of|is|was|von|about|rund|ca\.?|war|betrug))?[ :=.]{0,3}\z"
+)
+_COUNT_AFTER = compiled(
+    r"(?i)(?:\xc2\xa0| )?(?:%|\xe2\x82\xac|\$|\xc2\xa3|(?:people|persons?|inhabitants|residents|citizens|voters|users|members"
+    r"|visitors|copies|units|items|pieces|times|records|rows|words|tokens|dollars?|euros?|eur|usd|pounds|yen|rupees|francs|kronen|mark"
+    r"|bytes|kb|mb|km|kg|tonnes|tons|meters|metres|miles|acres|hectares|votes|shares|st\xc3\xbcck|einwohner|menschen|personen"
+    r"|stimmen|mal|tonnen|habitants|personnes|habitantes|personas|euro|abitanti|persone|habitantes|pessoas)\b)"
+)
+"""What makes a number with blanks alone in it a count, unless its name says that it is a phone."""
 _MAY_OMIT_PREFIX = ("BR", "IN")
 """Where a number is mostly written without the 0 that is dialled before it, and formatted with it."""
 _KINDS = {
@@ -246,7 +267,7 @@ def _phone(text: bytes, unit: list[Group], rules: PiiRules) -> Hit | None:
         return None
     if named:
         return hit if size <= 15 else None
-    if len(unit) == 1 or _is_isbn(number, unit):
+    if len(unit) == 1 or _is_isbn(number, unit) or (in_words and _is_count(text, start, end, before)):
         return None
     if in_words and _VERB.search(before):
         return hit
@@ -254,6 +275,13 @@ def _phone(text: bytes, unit: list[Group], rules: PiiRules) -> Hit | None:
         return None
     us_shape = "US" in rules.phone_regions and _US_SHAPE.fullmatch(shape)
     return hit if us_shape or _local_numbers(rules.phone_regions).fullmatch(number) else None
+
+
+def _is_count(text: bytes, start: int, end: int, before: bytes) -> bool:
+    """Whether nothing but blanks parts the digits, and the word beside them says what was counted or measured."""
+    if text[start:end].translate(None, b"0123456789 \xc2\xa0"):
+        return False
+    return bool(_COUNT_BEFORE.search(before) or _COUNT_AFTER.match(text, end, end + 16))
 
 
 def _context_start(text: bytes, start: int) -> int:

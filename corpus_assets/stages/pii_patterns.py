@@ -60,6 +60,8 @@ _DIGIT_GAP = r"(?:[ .()/-]|\xc2\xa0|\xe2\x80[\x90-\x93\xaf]){0,3}"
 _WIDE_DIGIT = r"(?:[0-9]|\xef\xbc[\x90-\x99])"
 _WIDE_GAP = r"(?:[ .()/-]|\xef\xbc[\x88\x89\x8d\x8e\x8f]|\xe3\x80\x80){0,3}"
 _NAME = r"(?:[A-Za-z0-9._%+'-]|[\xc3-\xc9][\x80-\xbf])+"
+AT_SIGN = "(?:@|&#0{0,3}64;|&#[xX]0{0,3}40;|&commat;)"
+"""Or the sign's character reference in HTML."""
 _LABEL = r"(?:[A-Za-z0-9-]|[\xc3-\xc9][\x80-\xbf])+"
 
 _TOKENS = (
@@ -95,11 +97,12 @@ _WEAK_NAMES = r"\bkey"
 
 PATTERNS = (
     Pattern("private_key", r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", Needs.BEGIN),
+    Pattern("putty_key", r"Private-Lines: [0-9]{1,4}", Needs.NAMED),
     Pattern("url_password", r"://[^\s/:@\"'<>]{0,128}:[^\s/@\"'<>]{1,256}@", Needs.LOGIN),
     Pattern("token", "|".join(_TOKENS)),
     Pattern("named_secret", rf"(?i)(?:{_SECRET_NAMES}|{_WEAK_NAMES})[0-9]?[\"']?[ \t]{{0,4}}(?:=|:)", Needs.NAMED),
     Pattern("line_secret", r"[=:][ \t]{0,4}[\"']?[A-Za-z0-9+/_-]{32}", Needs.RANDOM),
-    Pattern("email", rf"{_NAME}@{_LABEL}(?:\.{_LABEL})+", Needs.EMAIL),
+    Pattern("email", rf"{_NAME}{AT_SIGN}{_LABEL}(?:\.{_LABEL})+", Needs.EMAIL),
     Pattern("ipv6", r"[0-9A-Fa-f]{1,4}:(?:[0-9A-Fa-f]{1,4}:|:)[0-9A-Fa-f:.]*", Needs.IPV6),
     Pattern("ipv4", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}", Needs.IPV4),
     Pattern("digits", rf"\+?\(?[0-9](?:{_DIGIT_GAP}[0-9]){{6,}}", Needs.DIGITS),

@@ -18,8 +18,8 @@ from corpus_assets.stages.pii_patterns import PATTERNS, PLACEHOLDER, Hit, Patter
 from corpus_assets.stages.pii_validators import VALIDATORS
 from formats.stage_tables import PII_KINDS
 
-CODE_VERSION = "3"
-LIBRARIES = ("pyarrow", "google-re2", "phonenumbers", "python-stdnum")
+CODE_VERSION = "4"
+LIBRARIES = ("pyarrow", "google-re2", "phonenumbers", "python-stdnum", "publicsuffixlist", "idna")
 
 BEFORE_BYTES, AFTER_BYTES = 64, 400
 """What validators look at on either side of a match is less (private keys aside, which nothing before them hides)."""

@@ -54,6 +54,14 @@ def _suffix_bytes() -> bytes:
 
 
 @cache
+def top_level_domains() -> frozenset[str]:
+    """The top levels of the public suffixes, in their ASCII form; of the list's private section there are none."""
+    rules = (line.strip().split(" ")[0] for line in _suffix_bytes().decode("utf-8").splitlines())
+    lasts = {rule.rpartition(".")[2].lstrip("!*") for rule in rules if rule and not rule.startswith("//")}
+    return frozenset(last if last.isascii() else f"xn--{last.encode('punycode').decode()}" for last in lasts if last)
+
+
+@cache
 def suffix_list_digest() -> str:
     """SHA-256 of the public suffix list in use; it belongs to the identity of what is decided by it."""
     return hashlib.sha256(_suffix_bytes()).hexdigest()

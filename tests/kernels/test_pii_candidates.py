@@ -15,7 +15,7 @@ PIECES = [
     "PWD:",
     '"', "'", "\t", " = ", ": ", "ann@example.org", "@", ".", "é", "ß@ü.ö", "fe80::1", "::", ":", "a", "f0", "9", "12",
     "1.2.3.4", "10.0.0.1", "+49 (0)30", "555-", "٣", "１２３", "（", "－", "\u00a0", "\u2011", "\u202f", "/", "(", ")",
-    "-", "x", "aB3+/_-9" * 4, "a" * 31,
+    "&#64;", "&#x0040;", "&commat;", "&", ";", "Private-Lines: 3", "-", "x", "aB3+/_-9" * 4, "a" * 31,
 ]  # fmt: skip
 texts = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
@@ -25,6 +25,8 @@ texts = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=14).ma
 @example("passwd1'   =")
 @example("1\u2011(\u2011" * 8)
 @example("0.0.0.0")
+@example("a&#00064;b.c")
+@example("a&#x00040;b.c")
 @example("a://b://" + "u" * 128 + ":" + "p" * 256 + "@")
 def test_a_text_with_a_match_has_what_its_pattern_needs(text):
     data = text.encode()
@@ -38,6 +40,9 @@ def test_a_text_with_a_match_has_what_its_pattern_needs(text):
     ("", 0), ("Nothing to see here.", 0), ("555 12", 0), ("555-123-4", Needs.DIGITS), ("1.2.3.4", Needs.IPV4),
     ("v1.2.3", 0), ("1..2..3..4", 0), ("at 12:30", 0), ("fe80::1", Needs.IPV6), ("a:b:", Needs.IPV6), ("a: b", 0),
     ("me@home", 0), ("me@home.org", Needs.EMAIL), ("@home.org", 0), ("https://x", 0),
+    ("me&#64;home.org", Needs.EMAIL), ("me&#00064;home.org", Needs.EMAIL), ("me&commat;home.org", Needs.EMAIL),
+    ("&#64;home.org", 0), ("me&#64;home", 0), ("me&#0000000064;home.org", Needs.DIGITS), ("me &amp; b", 0),
+    ("Private-Lines: 3", Needs.NAMED),
     ("https://x@", Needs.LOGIN), ("https:/x@", 0), ("@https://x", 0), ("://" + "." * 385 + "@", Needs.LOGIN),
     ("://" + "." * 386 + "@", 0), ("a://b://c@", Needs.LOGIN),
     ("５", Needs.WIDE_DIGIT),

@@ -135,3 +135,10 @@ def test_the_lines_of_the_page_are_sites():
 def test_the_digest_is_of_the_list_in_use():
     data = resources.files("publicsuffixlist").joinpath("public_suffix_list.dat").read_bytes()
     assert site_names.suffix_list_digest() == hashlib.sha256(data).hexdigest()
+
+
+def test_top_level_domains_are_the_last_labels_of_the_suffixes_in_ascii():
+    known = site_names.top_level_domains()
+    assert {"org", "uk", "museum", "ck", "xn--p1ai", "xn--fiqs8s"} <= known
+    assert not {"", "setter", "example", "co.uk", "*", "transpose"} & known
+    assert all(name.isascii() and "." not in name for name in known)
