@@ -174,9 +174,9 @@ _COUNT_BEFORE = compiled(
     r"(?:[ ](?:of|is|was|von|about|rund|ca\.?|war|betrug))?[ :=.]{0,3}\z"
 )
 _COUNT_AFTER = compiled(
-    r"(?i)(?:\xc2\xa0| )?(?:%|\xe2\x82\xac|\$|\xc2\xa3|(?:people|persons?|inhabitants|residents|citizens|voters|users|members"
-    r"|visitors|copies|units|items|pieces|times|records|rows|words|tokens|dollars?|euros?|eur|usd|pounds|yen|rupees|francs|kronen|mark"
-    r"|bytes|kb|mb|km|kg|tonnes|tons|meters|metres|miles|acres|hectares|votes|shares|st\xc3\xbcck|einwohner|menschen|personen"
+    r"(?i)(?:\xc2\xa0| )?(?:%|\xe2\x82\xac|\$|\xc2\xa3|(?:people|persons?|inhabitants|residents|citizens|voters|users"
+    r"|members|visitors|copies|units|items|pieces|times|records|rows|words|tokens|dollars?|euros?|eur|usd|pounds|yen|rupees|francs"
+    r"|kronen|mark|bytes|kb|mb|km|kg|tonnes|tons|meters|metres|miles|acres|hectares|votes|shares|st\xc3\xbcck|einwohner|menschen|personen"
     r"|stimmen|mal|tonnen|habitants|personnes|habitantes|personas|euro|abitanti|persone|habitantes|pessoas)\b)"
 )
 """What makes a number with blanks alone in it a count, unless its name says that it is a phone."""
