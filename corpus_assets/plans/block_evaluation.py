@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from corpus_assets.plans.block_training import LEAVES, train_on
+from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.labelled_pages import LabelledPage, example, overlap
 from corpus_assets.stages import block_text, decode_charset, extract_text, main_text
 from corpus_assets.stages.extract_text import Extracted, Page
@@ -69,7 +70,7 @@ def folds(pages: Sequence[LabelledPage]) -> list[int]:
     groups = sorted({page.group for page in pages}, key=canonical.digest)
     if len(groups) < FOLDS:
         raise ConfigError(
-            f"{len(groups)} groups (folders) of pages, at least {FOLDS} are needed to judge by; see --help"
+            f"{plural(len(groups), 'group')} (folders) of pages, at least {FOLDS} are needed to judge by; see --help"
         )
     number = {group: i % FOLDS for i, group in enumerate(groups)}
     return [number[page.group] for page in pages]

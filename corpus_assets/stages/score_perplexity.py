@@ -42,7 +42,8 @@ def stored_model(path: str, sha256: str) -> Any:
     try:
         model = kenlm.LanguageModel(str(file), settings)
     except (OSError, RuntimeError, ValueError) as error:
-        raise CorruptDataError(file, "content", "a language model that KenLM reads", _words(error), _TODO) from None
+        found = f"no such model (KenLM says: {_words(error)})"
+        raise CorruptDataError(file, "content", "a language model of KenLM's, ARPA or binary", found, _TODO) from None
     after = file.stat()
     if (before.st_mtime_ns, before.st_size, before.st_ino) != (after.st_mtime_ns, after.st_size, after.st_ino):
         raise CorruptDataError(file, "content", sha256, "changed while it was read", _TODO)
