@@ -69,15 +69,21 @@ class BlockModelFile(Rules):
 @dataclass(frozen=True)
 class ExtractorRules(Rules):
     """How the main text of web pages is found: by Resiliparse's rules, or by our blocks and the trees of a model, which
-    is the package's own where none is named.
+    is the package's own where none is named. The second opinion is asked of pages of which the model is unsure.
     """
 
     extractor: Annotated[str, Choice(("resiliparse", "blocks"))] = "resiliparse"
     model: Annotated[BlockModelFile | None, OrNull(table(BlockModelFile))] = None
+    second_opinion: Annotated[str, Choice(("resiliparse", "trafilatura"))] = "resiliparse"
 
     def rules(self) -> Iterator[Problem]:
-        if self.model and self.extractor != "blocks":
+        if self.extractor == "blocks":
+            return
+        if self.model:
             yield "model", "only extractor blocks has a model; leave it out, or write extractor: blocks"
+        if self.second_opinion != "resiliparse":
+            words = "only extractor blocks asks for a second opinion; leave it out, or write extractor: blocks"
+            yield "second_opinion", words
 
 
 @dataclass(frozen=True)

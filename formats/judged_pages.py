@@ -18,7 +18,8 @@ from formats.errors import CorruptDataError
 from formats.numbered_lines import numbered_lines
 
 NAME = "judged.jsonl.zst"
-BLOCKS, RESILIPARSE = "blocks", "resiliparse"
+BLOCKS, RESILIPARSE, TRAFILATURA = "blocks", "resiliparse", "trafilatura"
+EXTRACTORS = (BLOCKS, RESILIPARSE, TRAFILATURA)
 MAX_ERROR = 1000
 SCHEMA = pa.schema([
     pa.field("k", pa.int64(), nullable=False),
@@ -34,7 +35,7 @@ _TODO = "delete the raw set's folder and materialize raw_fetch again"
 
 class Judgement(NamedTuple):
     """`error`: the share of its main text that the model expects wrong, in thousandths, at most MAX_ERROR; `extractor`:
-    whose text was taken, BLOCKS or, where that seemed too much, RESILIPARSE.
+    whose text was taken, BLOCKS or, where that seemed too much, the second opinion: one of EXTRACTORS.
     """
 
     error: int
@@ -107,6 +108,6 @@ def _row(value: Any) -> dict[str, Any]:
         raise ValueError("other keys")
     if type(value["k"]) is not int or type(value["error"]) is not int or not 0 <= value["error"] <= MAX_ERROR:
         raise ValueError("another number")
-    if value["extractor"] not in (BLOCKS, RESILIPARSE):
+    if value["extractor"] not in EXTRACTORS:
         raise ValueError("another extractor")
     return {"k": value["k"], "expected_error": value["error"], "extractor": value["extractor"]}

@@ -116,6 +116,7 @@ def test_the_test_command_installs_every_extra():
         "fuzz",  # atheris: for long runs only, tests go without
         "torch",  # 800 MB for one file; its tests run in CI, and where it is installed, and say so where not
         "peers",  # what reads exports, on top of torch; only CI installs it
+        "trafilatura",  # likewise, with `peers`; tests of the quality mode say so where it is missing
         "postgres",  # CI installs it beside our Dagster, which it does not want
     }
     extras = set(PROJECT["optional-dependencies"]) - {"dev"} - not_installed

@@ -79,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
     row = valid_row(args.layout.ledger, args.source)
     pair = _pair(args.layout, row, args.config)
     fetcher = Fetcher(args.layout.cache, FetchSettings(), TerminalProgress(sys.stderr)) if args.fetch else None
-    prepare = page_extractor(pair.config.extract, args.layout.root).prepare
-    found = first_documents(row, Files(args.layout, fetcher).path_of, args.count, prepare)
+    pages = page_extractor(pair.config.extract, args.layout.root)
+    found = first_documents(row, Files(args.layout, fetcher).path_of, args.count, pages)
     if found.missing and not found.rows.num_rows:
         size = num_bytes(found.missing.num_bytes)
         raise ConfigError(

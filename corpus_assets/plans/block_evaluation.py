@@ -17,12 +17,13 @@ import numpy as np
 from corpus_assets.plans.block_training import LEAVES, train_on
 from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.labelled_pages import LabelledPage, example, overlap
-from corpus_assets.stages import block_text, decode_charset, extract_text, main_text
+from corpus_assets.stages import block_text, decode_charset, extract_text, main_text, quality_text
 from corpus_assets.stages.extract_text import Extracted, Page
 from formats import canonical
 from formats.block_model import BlockModel
 from formats.errors import ConfigError
 
+QUALITY = "blocks, trafilatura where unsure"
 FOLDS = 5
 DRAWS = 1_000
 """Times that groups are drawn anew, with replacement, for the interval of F1."""
@@ -132,6 +133,13 @@ def routed(page: LabelledPage, model: BlockModel) -> str:
     return _parsed(block_text.prepare(page.html, None, model))
 
 
+def quality_mode() -> Callable[[LabelledPage, BlockModel], str] | None:
+    """The same with trafilatura as second opinion; None where that is not installed."""
+    if importlib.util.find_spec("trafilatura") is None:
+        return None
+    return lambda page, model: quality_text.text_here(page.html, None, model).text
+
+
 def by_resiliparse(page: LabelledPage) -> str:
     return _parsed(extract_text.prepare(page.html))
 
@@ -185,5 +193,7 @@ def evaluate(pages: Sequence[LabelledPage], models: Mapping[str, BlockModel]) ->
     """Scores of ours, each page by its model of `out_of_fold` or of any other mapping, and of the peers."""
     yield score("blocks", pages, lambda page: by_blocks(page, models[page.name]))
     yield score("blocks, second opinion where unsure", pages, lambda page: routed(page, models[page.name]))
+    if by_quality := quality_mode():
+        yield score(QUALITY, pages, lambda page: by_quality(page, models[page.name]))
     for name, extract in peers():
         yield score(name, pages, extract)

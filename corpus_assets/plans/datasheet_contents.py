@@ -9,6 +9,7 @@ from corpus_assets.plans import page_markup as markup
 from corpus_assets.plans.datasheet_figures import Figures
 from corpus_assets.plans.for_people import num_bytes, plural, share
 from corpus_assets.plans.page_markup import Html, Right
+from formats.judged_pages import BLOCKS, RESILIPARSE, TRAFILATURA
 from formats.reasons import Reason
 
 NUM_NAMED, MAX_LANGUAGES = 4, 40
@@ -85,11 +86,15 @@ def extraction(figures: Figures) -> Html:
     """How the pages of a version with the block extractor were read."""
     if figures.extraction is None:
         return Html("")
-    pages, others = figures.extraction.counts.total(), figures.second_opinions
+    pages, by = figures.extraction.counts.total(), figures.extractors
+    others = pages - by[BLOCKS]
+    whose = "Resiliparse"
+    if by[TRAFILATURA]:
+        whose = f"trafilatura, or where that found none, Resiliparse ({by[RESILIPARSE]:,})"
     words = (
         f"{plural(pages, 'page')} judged by the block extractor, dropped ones included: how much of the main text its "
         f"model expects to be wrong. {others:,} of them ({share(others, pages)}) have the text of the second "
-        "opinion, Resiliparse."
+        f"opinion, {whose}."
     )
     return Html(markup.paragraph(words) + markup.figure(drawn.extraction(figures.extraction)))
 

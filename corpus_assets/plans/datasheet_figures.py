@@ -23,7 +23,6 @@ from formats import evidence
 from formats.corpus_config import CorpusConfig
 from formats.corpus_shard import UNDETERMINED
 from formats.errors import CorruptDataError
-from formats.judged_pages import RESILIPARSE
 from formats.ledger import LedgerRow
 from formats.reasons import FILTER_BY_REASON, Reason
 from formats.stage_tables import PII_KINDS
@@ -81,8 +80,8 @@ class Figures:
     hosts: HostCounts = field(default_factory=HostCounts)
     extraction: Histogram | None = None
     """Expected errors of pages, in thousandths; None where the block extractor judged none."""
-    second_opinions: int = 0
-    """Pages whose text is the second opinion's."""
+    extractors: Counter[str] = field(default_factory=Counter)
+    """Whose text it is -> pages that the block extractor judged."""
     without_address: Counter[str] = field(default_factory=Counter)
     """Per source the documents that site lists and caps of domains cannot meet; empty where there are neither."""
     verdicts: Counter[str] = field(default_factory=Counter)
@@ -160,7 +159,8 @@ def measure(version: PublishedVersion) -> Figures:
         figures.extraction = Histogram(range(0, 1001, 50))
         for batch in evidence.read(version.evidence, "extraction"):
             figures.extraction.add(batch.column("expected_error").to_numpy())
-            figures.second_opinions += pc.sum(pc.equal(batch.column("extractor"), RESILIPARSE)).as_py() or 0
+            counted = pc.value_counts(batch.column("extractor")).to_pylist()
+            figures.extractors.update({one["values"]: one["counts"] for one in counted})
     if figures.verdicts != (said := figures.total("verdicts")):
         path = version.evidence / evidence.COUNTS
         todo = "build the version again"

@@ -28,9 +28,11 @@ Pair = tuple[Record | Reject, Extracted]
 _Prepared = tuple[Record | Reject, Extracted | Page | Unsure]
 
 
-def parsing_guard(workers: int) -> Guard:
-    """Up to so many processes that parse pages; they start when the first page comes."""
-    return Guard(extract_text.PARSER, workers=workers, limits=PARSER_LIMITS)
+def parsing_guard(workers: int, parser: str | None = None) -> Guard:
+    """Up to so many processes that parse pages, by Resiliparse where no `parser` is named; they start with the first
+    page.
+    """
+    return Guard(parser or extract_text.PARSER, workers=workers, limits=PARSER_LIMITS)
 
 
 def extracted_records(
@@ -79,8 +81,10 @@ def _prepare(record: Record | Reject, prepare: Prepare) -> Extracted | Page | Un
     return extract_text.extract_plain(record.content, record.content_type)
 
 
-def _finish(result: str | Failure | None, prepared: Page | Unsure) -> Extracted:
+def _finish(result: str | list[str] | Failure | None, prepared: Page | Unsure) -> Extracted:
+    """What a parser gave: a text or none, or a list of that and of whose it is."""
     if isinstance(result, Failure):
         return Extracted("", _REASONS[result])
-    made = extract_text.finish(result)
-    return replace(made, judged=Judgement(prepared.error, RESILIPARSE)) if isinstance(prepared, Unsure) else made
+    text, by = result if isinstance(result, list) else (result, RESILIPARSE)
+    made = extract_text.finish(text)
+    return replace(made, judged=Judgement(prepared.error, by)) if isinstance(prepared, Unsure) else made

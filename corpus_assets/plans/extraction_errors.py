@@ -10,10 +10,15 @@ from corpus_assets.plans.evidence_lookup import rows_about
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.stages.place_rows import make_ids
 from formats import evidence, judged_pages
-from formats.judged_pages import BLOCKS
+from formats.judged_pages import BLOCKS, RESILIPARSE, TRAFILATURA
 from formats.raw_set import RawSet
 
 TABLE = "extraction"
+_BY = {
+    BLOCKS: "by its blocks",
+    RESILIPARSE: "by Resiliparse, the second opinion",
+    TRAFILATURA: "by trafilatura, the second opinion",
+}
 
 
 def extraction_rows(raw: Sequence[RawSet]) -> Iterator[pa.RecordBatch]:
@@ -37,8 +42,8 @@ class Extraction:
 
     @property
     def words(self) -> str:
-        by = "by its blocks" if self.extractor == BLOCKS else "by Resiliparse, the second opinion"
-        return f"{by}; the block model expects {self.expected_error / 10:g} % of its main text to be wrong"
+        wrong = f"the block model expects {self.expected_error / 10:g} % of its main text to be wrong"
+        return f"{_BY[self.extractor]}; {wrong}"
 
 
 def extraction_of(version: PublishedVersion, row: dict[str, Any]) -> Extraction | None:

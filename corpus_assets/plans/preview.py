@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from corpus_assets.kernels.exact_text import EMPTY_DIGEST
 from corpus_assets.plans.extracted_records import extracted_records, parsing_guard
-from corpus_assets.plans.extractors import Prepare
+from corpus_assets.plans.extractors import RESILIPARSE, PageExtractor
 from corpus_assets.plans.pinned import Pair
 from corpus_assets.plans.raw_set import LIMITS
 from corpus_assets.plans.reason_words import NO_RULE, failed_rules
@@ -24,7 +24,6 @@ from corpus_assets.plans.source_stages import filter_settings
 from corpus_assets.plans.tracing_sites import ListedSite
 from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Record, Reject, Tally
-from corpus_assets.stages import extract_text
 from corpus_assets.stages.identify_language import SecondVoice
 from corpus_assets.stages.match_sites import SiteIndex
 from corpus_assets.stages.measure_documents import measure_documents
@@ -91,15 +90,13 @@ class _Read:
         return len(self.documents) + len(self.rejects)
 
 
-def first_documents(
-    row: LedgerRow, path_of: PathOf, count: int, prepare: Prepare = extract_text.prepare
-) -> FirstDocuments:
+def first_documents(row: LedgerRow, path_of: PathOf, count: int, pages: PageExtractor = RESILIPARSE) -> FirstDocuments:
     """Up to `count` documents from the beginning of the source. Raises CorruptDataError for a file that is broken as
     far as it is read; whether its bytes are those of the ledger, it does not say.
     """
     read, missing = _Read(), None
     most = max(_LEAST_RECORDS, RECORDS_A_DOCUMENT * count)
-    with parsing_guard(1) as guard:
+    with parsing_guard(1, pages.parser) as guard:
         for file in row.files:
             if len(read.documents) >= count or read.records >= most:
                 break
@@ -108,7 +105,7 @@ def first_documents(
                 break
             records = cast(Records, read_file(path, file.url, row, LIMITS, Tally()))
             try:
-                _read_some(records, row, guard, prepare, read, count, most)
+                _read_some(records, row, guard, pages, read, count, most)
             finally:
                 records.close()  # and with it the file
     columns = list(zip(*read.documents, strict=True)) or [(), (), ()]
@@ -128,7 +125,7 @@ def _read_some(
     records: Iterator[Record | Reject],
     row: LedgerRow,
     guard: Guard,
-    prepare: Prepare,
+    pages: PageExtractor,
     read: _Read,
     count: int,
     most: int,
@@ -138,7 +135,7 @@ def _read_some(
         some = list(islice(records, wanted))
         if not some:
             return
-        for record, extracted in extracted_records(some, guard, prepare):
+        for record, extracted in extracted_records(some, guard, pages.prepare):
             url = userinfo.without(record.url)  # as the raw set has it
             reason = extracted.reason or _not_unicode(extracted.text)
             if reason is None and isinstance(record, Record):

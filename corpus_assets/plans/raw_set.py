@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus_assets.plans.extracted_records import extracted_records, parsing_guard
-from corpus_assets.plans.extractors import RESILIPARSE, PageExtractor, Prepare, page_extractor
+from corpus_assets.plans.extractors import RESILIPARSE, PageExtractor, page_extractor
 from corpus_assets.plans.work import library_version
 from corpus_assets.records import archives, documents, jsonl, parquet, warc
 from corpus_assets.records.read import read_file
@@ -98,7 +98,7 @@ def make_raw_set(
         temporary = folder / f".{place.name}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         try:
-            _write(temporary, row, paths, extractor, pages.prepare, workers, progress)
+            _write(temporary, row, paths, extractor, pages, workers, progress)
             temporary.rename(place)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -144,17 +144,18 @@ def _write(
     row: LedgerRow,
     paths: Sequence[Path],
     extractor: dict[str, Any],
-    prepare: Prepare,
+    pages: PageExtractor,
     workers: int,
     progress: Progress | None,
 ) -> None:
     writer = RawSetWriter(folder, row.source_id, row.digest, extractor)
     retrieved = f"{row.retrieved}T00:00:00Z"
     records = documents = 0
-    with parsing_guard(workers) as guard:
+    with parsing_guard(workers, pages.parser) as guard:
         for i, (path, file) in enumerate(zip(paths, row.files, strict=True)):
             tally, rejects_left = Tally(), MAX_IDLE_REJECTS
-            for record, extracted in extracted_records(read_file(path, file.url, row, LIMITS, tally), guard, prepare):
+            found = read_file(path, file.url, row, LIMITS, tally)
+            for record, extracted in extracted_records(found, guard, pages.prepare):
                 reason = extracted.reason
                 if reason is None and isinstance(record, Record):
                     reason = _add(writer, record, extracted, row, retrieved)

@@ -16,7 +16,7 @@ from pandera.errors import SchemaError
 
 from formats import corpus_shard, evidence
 from formats.errors import ConfigError, SchemaMismatchError
-from formats.judged_pages import BLOCKS, RESILIPARSE
+from formats.judged_pages import EXTRACTORS
 from formats.reasons import RULE_BY_REASON, SITE_FILTERS, Reason
 from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS
 
@@ -120,7 +120,7 @@ _VALUES: dict[str, dict[str, list[pap.Check]]] = {
     "extraction": {
         "id": [_row_id()],
         "expected_error": [pap.Check.in_range(0, _THOUSAND)],
-        "extractor": [pap.Check.isin([BLOCKS, RESILIPARSE])],
+        "extractor": [pap.Check.isin(list(EXTRACTORS))],
     },
     "near_items": {
         "id": [_row_id()],

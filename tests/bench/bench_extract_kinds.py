@@ -8,7 +8,7 @@ saw none of either.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from corpus_assets.plans.block_evaluation import by_blocks, peers, routed, score
+from corpus_assets.plans.block_evaluation import QUALITY, by_blocks, peers, quality_mode, routed, score
 from corpus_assets.plans.block_training import train_on
 from corpus_assets.plans.extractors import shipped_model
 from corpus_assets.plans.labelled_pages import LabelledPage, example, words_of
@@ -77,9 +77,11 @@ def _rows(kind: str, pages: list[LabelledPage], models: Mapping[str, BlockModel]
         "blocks": lambda page: by_blocks(page, models[page.group]),
         "blocks, second opinion where unsure": lambda page: routed(page, models[page.group]),
     }
+    if by_quality := quality_mode():
+        ours[QUALITY] = lambda page: by_quality(page, models[page.group])
     scores = [score(name, pages, extract) for name, extract in (*ours.items(), *peers())]
     figure = next((round(one.f1, 4) for one in scores if one.name == "trafilatura"), None)
     for one in scores:
         note = f"{len(pages)} pages; precision {one.precision:.3f}, recall {one.recall:.3f}"
-        must = figure if "second opinion" in one.name else None
+        must = figure if "second opinion" in one.name or one.name == QUALITY else None
         yield Quality(BENCH, f"{kind}, main text by {one.name}, F1", round(one.f1, 4), must, note=note)

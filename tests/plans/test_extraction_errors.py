@@ -13,7 +13,7 @@ from corpus_assets.plans import datasheet
 from corpus_assets.plans.extractors import shipped_model
 from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
 from corpus_assets.plans.raw_set import find_raw_set, make_raw_set
-from corpus_assets.stages import block_text
+from corpus_assets.stages import block_text, quality_text
 from formats import block_model, evidence, judged_pages, ledger, raw_set
 from formats.errors import CorruptDataError
 from formats.judged_pages import Judgement
@@ -47,7 +47,7 @@ def build(layout: Layout, key: VersionKey, workers: int = 1) -> None:
         work()
 
 
-def make(root: Path, workers: int = 1) -> Layout:
+def make(root: Path, workers: int = 1, **extract: str) -> Layout:
     """A source of pages, read by blocks in one version, by Resiliparse in the other; half of the pages seem unsure."""
     layout = tiny.unbuilt(root)
     files = []
@@ -59,7 +59,7 @@ def make(root: Path, workers: int = 1) -> Layout:
     unsure = sorted(ERRORS)[len(ERRORS) // 2]
     digest = block_model.write(replace(shipped_model(), unsure=unsure), root / "blocks.json")
     model = {"path": "blocks.json", "sha256": digest}
-    tiny.write_config(layout, BLOCKS, extract={"extractor": "blocks", "model": model})
+    tiny.write_config(layout, BLOCKS, extract={"extractor": "blocks", "model": model, **extract})
     tiny.write_config(layout, PLAIN)
     for key in (BLOCKS, PLAIN):
         build(layout, key, workers)
@@ -111,6 +111,23 @@ def test_trace_and_datasheet_tell_of_it_and_verify_passes(layout, capsys):
     assert f"{len(PAGES)} pages judged by the block extractor" in html
     assert f"{seconds} of them" in html
     assert "expected error of extraction" not in datasheet.write_datasheet(layout, PLAIN).html.read_text("utf-8")
+    assert verify_version(layout, BLOCKS).ok
+
+
+def test_whose_text_a_page_has_is_told_in_the_quality_mode_too(tmp_path, capsys):
+    pytest.importorskip("trafilatura", reason="trafilatura is not installed (extra `trafilatura`)")
+    layout = make(tmp_path / "root", second_opinion="trafilatura")
+    found = rows(layout)
+    unsure = min(quality_text.UNSURE, sorted(ERRORS)[len(ERRORS) // 2])
+    asked = [error >= unsure for error in ERRORS]
+    assert [row["extractor"] for row in found] == ["trafilatura" if one else "blocks" for one in asked]
+    assert True in asked
+    first = asked.index(True)
+    assert command_line.run(trace, layout.root, "trace", f"web:{first}", "--version", str(BLOCKS)) == 0
+    assert "by trafilatura, the second opinion; the block model expects" in capsys.readouterr().out
+    html = datasheet.write_datasheet(layout, BLOCKS).html.read_text("utf-8")
+    assert f"{sum(asked)} of them" in html
+    assert "trafilatura, or where that found none, Resiliparse (0)" in html
     assert verify_version(layout, BLOCKS).ok
 
 
@@ -167,7 +184,7 @@ def test_a_flipped_byte_is_reported_not_read(tmp_path, at):
     [
         [(0, Judgement(1001, "blocks"))],
         [(0, Judgement(-1, "blocks"))],
-        [(0, Judgement(1, "trafilatura"))],
+        [(0, Judgement(1, "readability"))],
     ],
 )
 def test_a_line_that_says_what_cannot_be_is_named(tmp_path, judged):

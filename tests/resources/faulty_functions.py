@@ -26,6 +26,11 @@ def page(utf8: bytes, main_content: bool) -> str | None:
     return main_text(utf8, main_content)
 
 
+def quality_page(utf8: bytes, main_content: bool) -> tuple[str | None, str]:
+    """The same for the quality mode."""
+    return page(utf8, main_content), "trafilatura"
+
+
 def loaded(_word: str) -> list[str]:
     """The modules of the process."""
     return sorted(sys.modules)

@@ -84,7 +84,7 @@ BAD_VALUES = [
     ("near_items", 0, {"span_end": 2}, "row"),
     ("near_items", 0, {"eval_set": ""}, "eval_set"),
     ("extraction", 0, {"expected_error": 1001}, "expected_error"),
-    ("extraction", 0, {"extractor": "trafilatura"}, "extractor"),
+    ("extraction", 0, {"extractor": "readability"}, "extractor"),
     ("files", 0, {"records": 8}, "row"),
     ("files", 0, {"unique_documents": 7}, "row"),
     ("files", 0, {"near_duplicates": 3}, "row"),
