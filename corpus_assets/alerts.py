@@ -117,9 +117,10 @@ def receivers(*channels: Webhook | Slack | Mail) -> list[Receiver]:
     monitor_all_code_locations=True,
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=10,
+    description="Tells the alert channels that are set of every run that failed, with the checks that stopped it.",
 )
 def alert_on_failed_runs(context: dg.RunFailureSensorContext, webhook: Webhook, slack: Slack, mail: Mail) -> None:
-    """Tells of every run that failed, with the checks that stopped it."""
+    """Called once a failed run."""
     alert(context, receivers(webhook, slack, mail))
 
 
@@ -128,16 +129,22 @@ def alert_on_failed_runs(context: dg.RunFailureSensorContext, webhook: Webhook, 
     monitor_all_code_locations=True,
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=10,
+    description="Tells the alert channels that are set of checks that did not pass in runs that succeeded: warnings, "
+    "and errors that do not block.",
 )
 def alert_on_failed_checks(context: dg.RunStatusSensorContext, webhook: Webhook, slack: Slack, mail: Mail) -> None:
-    """Tells of checks that did not pass in runs that succeeded: warnings and errors that do not block."""
+    """Called once a run that succeeded."""
     alert(context, receivers(webhook, slack, mail))
 
 
-@dg.sensor(default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
+@dg.sensor(
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=30,
+    description="Sends the alerts that a receiver did not take when they came.",
+)
 def deliver_waiting_alerts(
     context: dg.SensorEvaluationContext, webhook: Webhook, slack: Slack, mail: Mail
 ) -> dg.SkipReason:
-    """Sends the alerts that a receiver did not take when they came."""
+    """Raises TransientError, which the tick shows, while one is not taken."""
     delivered = outbox(context.instance).deliver(receivers(webhook, slack, mail))
     return dg.SkipReason(f"{delivered} waiting alerts delivered")

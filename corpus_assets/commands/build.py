@@ -83,6 +83,8 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
     """Build one version with progress; stops after the first layer in which something failed."""
     version = load_version(layout, key)  # what a person has to mend stops here, before any work
     check_rows(layout, version)
+    for note in () if layout.lock(key).exists() else yanking.of_kin(layout, key, version.config.sources):
+        print(f"note: {note}", file=sys.stderr)
     engine = open_engine(layout)
     if gone := build_published.without_raw_sets(layout, version):
         ended = build_published.finish(Build(layout, engine), version, gone, verbose=verbose)

@@ -80,7 +80,10 @@ def _new(args: argparse.Namespace, key: VersionKey) -> int:
         path.unlink()
         raise
     print(f"wrote {path}")
-    for note in _notes(config, args.layout):
+    from corpus_assets.plans import yanking  # opens what is published, which the other verbs do without
+
+    old = VersionKey.parse(args.old) if args.old else None
+    for note in (*_notes(config, args.layout), *yanking.of_kin(args.layout, key, config.sources, old)):
         print(f"note: {note}", file=sys.stderr)
     return 0
 

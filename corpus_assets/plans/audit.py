@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpus_assets.plans import ledger_changes
 from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.clusters import dedup_clusters, of_source
 from corpus_assets.plans.evidence_tables import cluster_rows
@@ -55,14 +56,18 @@ def ledger_rule(layout: Layout, key: PairKey, rule: str) -> Finding:
 
 def unchanged_in_ledger(layout: Layout, key: PairKey) -> Finding:
     """Whether the ledger of today has the row that the version pinned."""
+    pinned = pinned_value(layout, key)
     try:
         today = todays_value(layout, key.source)
     except ConfigError as error:
-        return Finding(False, str(error))
-    pinned = pinned_value(layout, key)
-    changed = sorted(name for name in {*today, *pinned} if today.get(name) != pinned.get(name))
-    words = f"the ledger's row changed since it was pinned: {', '.join(changed)}" if changed else "same row as pinned"
-    return Finding(not changed, words, {"changed_fields": len(changed)})
+        step = ledger_changes.next_step(layout, key, gone=True)
+        return Finding(False, f"{ledger_changes.no_row(layout, key, error)}. {step}")
+    changed = sum(today.get(name) != pinned.get(name) for name in {*today, *pinned})
+    words = "same row as pinned"
+    if changed:
+        step = ledger_changes.next_step(layout, key)
+        words = f"the ledger's row changed since it was pinned: {ledger_changes.changes(pinned, today)}. {step}"
+    return Finding(not changed, words, {"changed_fields": changed})
 
 
 def records_accounted_for(layout: Layout, pair: Pair) -> Finding:

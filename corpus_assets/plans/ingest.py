@@ -64,10 +64,8 @@ def look(layout: Layout, loaded: Collection[str]) -> Found:
             try:
                 row = todays_value(layout, pair.source)
             except ConfigError as error:
-                notes.append(
-                    f"{pair}: {error}; nothing is run for it, and what was made of it stays. Put the row back, or take "
-                    f"the source out of {layout.config(key)}"
-                )
+                missing = ledger_changes.no_row(layout, pair, error)
+                notes.append(f"{pair}: {missing}; {ledger_changes.next_step(layout, pair, gone=True)}")
                 continue
             why = _why(layout, pair, row, stands[pair.source])
             if why and str(pair) in loaded:

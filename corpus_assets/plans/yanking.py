@@ -1,12 +1,15 @@
 """Marks on published versions and snapshots: set, taken away, asked for."""
 
+import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from corpus_assets.plans import named_snapshot
-from corpus_assets.plans.published_version import open_published
+from corpus_assets.plans.pinned import load_version
+from corpus_assets.plans.published_version import open_published, published_versions
 from formats import durable, yank
-from formats.errors import ConfigError
+from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from formats.snapshot import manifest
@@ -58,6 +61,27 @@ def hold_not_yanked(layout: Layout, key: VersionKey, *, allowed: bool) -> None:
     """Raises ConfigError where tokens would be made of a yanked version."""
     if not allowed and (record := of_version(layout, key)) is not None:
         raise yank.refusal(record, f"no tokens are made of {key}", FORCE)
+
+
+def of_kin(layout: Layout, key: VersionKey, sources: Sequence[str], old: VersionKey | None = None) -> Iterator[str]:
+    """A sentence for each yanked version whose fault this one may share: the one it is copied from, those of its
+    dataset with sources of it, and any whose reason names one of its sources.
+    """
+    for other in published_versions(layout):
+        try:
+            record = of_version(layout, other)
+            theirs = load_version(layout, other).config.sources if record else ()
+        except CorpusError as error:
+            yield str(error)
+            continue
+        if record is None or other == key:
+            continue
+        named = [source for source in sources if re.search(rf"(?<![\w-]){re.escape(source)}(?![\w-])", record.reason)]
+        if named:
+            yield f"{record}; {key} takes {', '.join(named)}, which that reason names: leave out what may not be used"
+        elif other == old or (other.dataset == key.dataset and set(theirs) & set(sources)):
+            shared = sum(source in theirs for source in sources)
+            yield f"{record}; {key} takes {shared} of its sources: look whether that reason holds for it, too"
 
 
 def _meant(layout: Layout, name: str) -> tuple[str, str, Path]:

@@ -174,3 +174,8 @@ def test_every_sensor_of_alerts_runs_by_default(tmp_path: Path) -> None:
         names = ("alert_on_failed_runs", "alert_on_failed_checks", "deliver_waiting_alerts")
         found = {sensor.name: sensor.default_status.value for sensor in defs.sensors}
         assert {name: found[name] for name in names} == dict.fromkeys(names, "RUNNING")
+
+
+def test_every_sensor_says_in_the_ui_what_it_does(tmp_path: Path) -> None:
+    with graph.loaded(tiny.unbuilt(tmp_path)) as defs:
+        assert {sensor.name for sensor in defs.sensors if not (sensor.description or "").endswith(".")} == set()

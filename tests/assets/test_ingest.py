@@ -38,10 +38,13 @@ def keys(found: Any) -> dict[str, str]:
 
 
 def run_all(defs: dg.Definitions, instance: dg.DagsterInstance, found: Any) -> dict[str, graph.Ran]:
-    """What the daemon does with the requests: the events first, then a run each."""
+    """What the daemon does with the requests: the events first, then a run each, with the tags that were asked for."""
     for event in found.asset_events:
         instance.report_runless_asset_event(event)
-    return {pair: graph.run(defs, instance, PairKey.parse(pair), *ASSETS) for pair in requested(found)}
+    ran = {pair: graph.run(defs, instance, PairKey.parse(pair), *ASSETS) for pair in requested(found)}
+    for request in found.run_requests:
+        instance.add_run_tags(ran[request.partition_key].run_id, dict(request.tags))
+    return ran
 
 
 def test_it_is_shipped_stopped_and_targets_what_a_source_needs_with_its_blocking_checks(tmp_path: Path) -> None:
@@ -114,9 +117,9 @@ def test_a_licence_that_is_not_allowed_is_stopped_by_its_check_and_asked_for_onc
         assert graph.materialized(ran["web@tiny.v1"]) == ["ledger_entry"]
         assert not layout.raw_sets("web").exists()
         again = tick(defs, instance)
-        assert keys(again) == {"web@tiny.v1": keys(first)["web@tiny.v1"]}, (
-            "the same key: the daemon launches it no more"
-        )
+        assert requested(again) == []
+        assert f"web@tiny.v1: was asked for as it is now, and run {ran['web@tiny.v1'].run_id[:8]}" in again.skip_message
+        assert "corpus build tiny.v1" in again.skip_message
     tiny.write_config(layout, licenses={"allow": ["CC-BY-4.0", "CC0-1.0", "GPL-3.0-only"]})
     with graph.loaded(layout) as defs:
         (mended,) = keys(tick(defs, instance)).values()
@@ -171,7 +174,7 @@ def test_a_row_that_was_removed_is_said_and_nothing_of_it_is_run(
         remove_row(layout, "web")
         found = tick(defs, instance)
     assert requested(found) == []
-    assert "web@tiny.v1: LEDGER.jsonl: 0 rows of source web, expected 1" in found.skip_message
+    assert "web@tiny.v1: the ledger has no row of source web any more" in found.skip_message
     assert ("is published and keeps" in found.skip_message) == published
     assert ("what was made of it stays" in found.skip_message) != published
 

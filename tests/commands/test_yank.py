@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from corpus_assets.commands import (
     build,
+    config,
     contamination,
     dedup,
     diff,
@@ -31,6 +32,7 @@ from corpus_assets.plans.token_build import open_build
 from formats.errors import ConfigError
 from formats.loader.data_loader import DataLoader
 from formats.loader.settings import ReadSettings
+from formats.naming import VersionKey
 from formats.yank import SUFFIX
 from tests.assets import graph, tiny, tiny_tokens
 from tests.commands import command_line
@@ -56,6 +58,41 @@ def test_no_byte_changes_and_undo_leaves_no_trace(layout):
     assert len(marked) == len(before) + 1
     yanked(layout, "tiny.v1", "--undo")
     assert as_they_lie(layout.root) == before
+
+
+@pytest.mark.parametrize(
+    ("reason", "sources", "words"),
+    [
+        (WHY, ["web"], "tiny.v2 takes web, which that reason names: leave out what may not be used"),
+        (WHY, ["tales"], "tiny.v2 takes 1 of its sources: look whether that reason holds for it, too"),
+        ("the web-archive is wrong", ["web"], "tiny.v2 takes 1 of its sources"),
+        (WHY, ["fresh"], None),
+    ],
+)
+def test_a_version_with_sources_of_a_yanked_one_is_told_why_when_it_is_begun_and_built(
+    layout, capsys, reason, sources, words
+):
+    assert command_line.run(yank, layout.root, "yank", "tiny.v1", "--reason", reason) == 0
+    with open(layout.ledger, "a", encoding="utf-8") as file:
+        file.write(json.dumps({**tiny.ledger_row("web"), "source_id": "fresh"}) + "\n")
+    config_words = ("--sources", ",".join(sources), "--allow", "MIT,CC0-1.0,CC-BY-4.0")
+    capsys.readouterr()
+    assert command_line.run(config, layout.root, "config", "new", "tiny.v2", *config_words) == 0
+    told = [capsys.readouterr().err]
+    with mock.patch.object(build, "open_engine", side_effect=ConfigError("stops here")), suppress(ConfigError):
+        build.build(layout, VersionKey("tiny", "v2"))
+    told.append(capsys.readouterr().err)
+    for said in told:
+        assert (f": {reason}; " in said) == (words is not None)
+        assert words is None or words in said
+
+
+def test_a_copy_of_a_yanked_config_is_told_why_in_another_dataset_too(layout, capsys):
+    yanked(layout)
+    assert command_line.run(config, layout.root, "config", "new", "other.v1", "--from", "tiny.v1") == 0
+    said = capsys.readouterr().err
+    assert WHY in said
+    assert "other.v1 takes web, which that reason names" in said
 
 
 def test_verify_and_status_say_it_and_are_fine(layout, capsys):

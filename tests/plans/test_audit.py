@@ -1,5 +1,6 @@
 """The audits on the tiny corpus: all pass, and each finds what breaks its promise, in words."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -256,7 +257,20 @@ def test_a_source_whose_row_left_the_ledger_is_named(layout: Layout) -> None:
     layout.ledger.write_text("", "utf-8")
     found = audit.unchanged_in_ledger(layout, WEB)
     assert not found.passed
-    assert "0 rows of source web, expected 1" in found.words
+    assert "the ledger has no row of source web any more" in found.words
+    assert "corpus ledger add" not in found.words
+    assert "corpus takedown web" in found.words
+
+
+def test_a_licence_that_changed_is_told_with_both_and_the_next_step(layout: Layout) -> None:
+    rows = [json.loads(line) for line in layout.ledger.read_text("utf-8").splitlines()]
+    for row in rows:
+        if row["source_id"] == "web":
+            row["license_spdx"] = "GPL-3.0-only"
+    layout.ledger.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found = audit.unchanged_in_ledger(layout, WEB)
+    assert "changed since it was pinned: license_spdx MIT -> GPL-3.0-only. tiny.v1 is published" in found.words
+    assert found.figures == {"changed_fields": 1}
 
 
 @pytest.mark.parametrize(
