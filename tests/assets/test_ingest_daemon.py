@@ -33,5 +33,5 @@ def test_a_daemon_runs_each_new_source_once_and_blocking_checks_stop_what_is_not
         while (found := runs(served)) != expected and time.monotonic() < until:
             Event().wait(1)
         assert found == expected
-        served.wait_for_line("Skipping 1 run for sensor ingest_new_sources already completed with run keys", 300)
+        served.wait_for_line(rf"ingest_new_sources skipped: web@{BLOCKED}: was asked for as it is now", 300)
         assert runs(served) == expected
