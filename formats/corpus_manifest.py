@@ -31,6 +31,11 @@ DEDUP_DEFAULTS: dict[str, int | float] = {
     "ngram": 13,
 }
 _TODO = "restore the version's folder from a copy, or build the version again"
+DISAGREE = (
+    "either of the two may be damaged, so delete neither: restore the one that differs from a copy, or run "
+    "`corpus build`, which makes the manifest again if it is the damaged one, and says so if it is the lock"
+)
+"""What to do where lock and manifest disagree."""
 _LINE = r"[^\x00-\x1f\x7f]+"
 _HEX = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 
@@ -228,7 +233,7 @@ def read_locked(folder: Path, lock: Path) -> tuple[dict[str, Any], str]:
     CorruptDataError where lock and manifest disagree.
     """
     path = folder / NAME_ON_DISK
-    data, digest = durable.read_locked(lock, path)
+    data, digest = durable.read_locked(lock, path, disagree=DISAGREE)
     return parse(data, path), digest
 
 
@@ -237,7 +242,7 @@ def parse(data: bytes, path: Path) -> dict[str, Any]:
     try:
         manifest = durable.json_value(data)
     except (ValueError, RecursionError) as error:
-        raise CorruptDataError(path, "manifest", "JSON in UTF-8", repr(error)[:200], _TODO) from None
+        raise CorruptDataError(path, "manifest", "JSON in UTF-8", durable.why_no_json(error), _TODO) from None
     validate(manifest, path)
     if data != to_bytes(manifest):
         raise CorruptDataError(path, "bytes", "json.dumps(…, indent=2) and a newline", "another form", _TODO)

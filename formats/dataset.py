@@ -355,7 +355,7 @@ def open_folder(folder: Path, schema: pa.Schema) -> Dataset:
     except CorruptDataError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CorruptDataError(path, "manifest", "a dataset manifest", repr(error)[:200], _TODO) from None
+        raise CorruptDataError(path, "manifest", "a dataset manifest", durable.why_no_json(error), _TODO) from None
     if found != schema_as_json(schema):
         raise SchemaMismatchError(path, "schema", schema_as_json(schema), found, _TODO)
     if [shard.id for shard in shards] != sorted({shard.id for shard in shards}):

@@ -183,23 +183,22 @@ def read_lock(lock: Path, todo: str = _REMAKE) -> str:
     return data[:64].decode()
 
 
-def check_lock(lock: Path, locked: Path, todo: str = _REMAKE) -> str:
-    """The digest in `lock`, after checking that `locked` has it. Raises CorruptDataError, which says `todo`, when they
-    disagree.
-    """
-    return read_locked(lock, locked, todo)[1]
+def check_lock(lock: Path, locked: Path, todo: str = _REMAKE, *, disagree: str | None = None) -> str:
+    """The digest in `lock`, after checking that `locked` has it. Raises CorruptDataError as `read_locked` does."""
+    return read_locked(lock, locked, todo, disagree=disagree)[1]
 
 
-def read_locked(lock: Path, locked: Path, todo: str = _REMAKE) -> tuple[bytes, str]:
+def read_locked(lock: Path, locked: Path, todo: str = _REMAKE, *, disagree: str | None = None) -> tuple[bytes, str]:
     """The bytes of `locked`, which are those that were checked, and their digest, which `lock` holds: a file checked
-    and then read again may be another one. Raises CorruptDataError, which says `todo`, when they disagree.
+    and then read again may be another one. Raises CorruptDataError, which says `todo`; `disagree`, where given, when
+    both can be read and disagree: either may be the one that changed.
     """
     expected = read_lock(lock, todo)
     if not locked.is_file():
         raise CorruptDataError(locked, "file", f"sha256 {expected}", instead_of_a_file(locked), todo)
     data = locked.read_bytes()
     if (found := hashlib.sha256(data).hexdigest()) != expected:
-        raise CorruptDataError(locked, "sha256", expected, found, f"it disagrees with {lock.name}; {todo}")
+        raise CorruptDataError(locked, "sha256", expected, found, f"it disagrees with {lock.name}; {disagree or todo}")
     return data, expected
 
 
@@ -250,7 +249,20 @@ def json_in(data: bytes, path: Path, todo: str = _REMAKE) -> Any:
     try:
         return json_value(data)
     except (ValueError, RecursionError) as error:
-        raise CorruptDataError(path, "content", "JSON in UTF-8", repr(error)[:200], todo) from None
+        raise CorruptDataError(path, "content", "JSON in UTF-8", why_no_json(error), todo) from None
+
+
+def why_no_json(error: Exception) -> str:
+    """Why bytes are no JSON, or not the JSON that was looked for, in words a person understands."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON: line {error.lineno}, column {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"no UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
+    if isinstance(error, UnicodeEncodeError):
+        return "no text: it has half a surrogate pair"
+    if isinstance(error, KeyError):
+        return f"without the key {error.args[0]}"
+    return str(error)[:200] or type(error).__name__
 
 
 def json_value(data: bytes) -> Any:

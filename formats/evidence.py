@@ -268,6 +268,11 @@ def names_in(folder: Path) -> set[str]:
     return names - {SEAL, SIDECAR}
 
 
+def seal_bytes(document: Mapping[str, Any]) -> bytes:
+    """The one form of `_EVIDENCE.json`."""
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
 def seal(folder: Path, written: Mapping[str, Mapping[str, Any]]) -> None:
     """Write `_EVIDENCE.json` over the files in `written`, by name, each with its `entry_of` what was written; for some
     files more, over an older seal, `{**read_seal(folder), …}`. One writer at a time.
@@ -277,7 +282,7 @@ def seal(folder: Path, written: Mapping[str, Mapping[str, Any]]) -> None:
     """
     document = {"format": _FORMAT, "version": VERSION, "files": {name: dict(written[name]) for name in sorted(written)}}
     _validate(document, folder / SEAL)
-    path, data = folder / SEAL, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+    path, data = folder / SEAL, seal_bytes(document)
     if not path.is_file() or path.read_bytes() != data:  # a rebuild that changes nothing writes nothing
         durable.write_file(path, data)
 
@@ -290,7 +295,7 @@ def read_seal(folder: Path) -> dict[str, dict[str, Any]]:
     except durable.NO_FILE:
         raise CorruptDataError(path, "seal", "a file", durable.instead_of_a_file(path), _TODO) from None
     except (ValueError, RecursionError) as error:
-        raise CorruptDataError(path, "seal", "JSON in UTF-8", repr(error)[:200], _TODO) from None
+        raise CorruptDataError(path, "seal", "JSON in UTF-8", durable.why_no_json(error), _TODO) from None
     _validate(document, path)
     files: dict[str, dict[str, Any]] = document["files"]
     return files

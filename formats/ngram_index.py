@@ -206,7 +206,7 @@ def read(folder: Path, sha256: str) -> NgramIndex:
     try:
         document = durable.json_value(data)
     except (ValueError, RecursionError) as error:
-        raise CorruptDataError(path, "content", "JSON", repr(error)[:200], _TODO) from None
+        raise CorruptDataError(path, "content", "JSON", durable.why_no_json(error), _TODO) from None
     validate(document, path)
     return NgramIndex(folder, sha256, table(Head).build(document))
 

@@ -94,7 +94,7 @@ def read(path: Path) -> Checkpoint:
     try:
         value = durable.json_value(data)
     except (ValueError, RecursionError) as error:
-        raise CorruptDataError(path, "checkpoint", "JSON", repr(error), _TODO) from None
+        raise CorruptDataError(path, "checkpoint", "JSON", durable.why_no_json(error), _TODO) from None
     validate(value, path)
     return table(Checkpoint).build(value)
 

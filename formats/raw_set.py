@@ -242,7 +242,7 @@ def open_set(folder: Path) -> RawSet:
         reasons = {_of(str, reason): _of(int, n) for reason, n in manifest["rejects"]["reasons"].items()}
         identity_of(head["ledger_row_digest"], head["extractor"])  # half a surrogate pair has none
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CorruptDataError(path, "manifest", "a raw set's manifest", repr(error)[:200], _TODO) from None
+        raise CorruptDataError(path, "manifest", "a raw set's manifest", durable.why_no_json(error), _TODO) from None
     if form != ("raw_set", VERSION) and not has_judged:
         raise CorruptDataError(
             path, "format", f"raw_set {VERSION} or {WITH_JUDGED}", f"{form!r:.200}", "use the release that made it"

@@ -76,7 +76,7 @@ def parse(data: bytes, where: object) -> Yank:
     try:
         document = durable.json_value(data)
     except (ValueError, RecursionError) as error:
-        raise CorruptDataError(where, "content", "JSON in UTF-8", repr(error)[:200], _TODO) from None
+        raise CorruptDataError(where, "content", "JSON in UTF-8", durable.why_no_json(error), _TODO) from None
     for field, wrong in table(Yank).problems(document, ""):
         raise SchemaMismatchError(where, field or "record", "what yank.md says", f"wrong ({wrong})", _TODO)
     found: Yank = table(Yank).build(document)

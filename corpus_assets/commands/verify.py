@@ -111,7 +111,7 @@ def _check_lock(layout: Layout, report: VerifyReport, pin: Pin | None, shards_on
     check = report.check("lock", "the lock is the SHA-256 of the manifest")
     path = layout.version(report.version) / corpus_manifest.NAME_ON_DISK
     try:
-        durable.check_lock(layout.lock(report.version), path)
+        durable.check_lock(layout.lock(report.version), path, disagree=corpus_manifest.DISAGREE)
     except CorruptDataError as error:
         check.add(error)
     if pin is None:

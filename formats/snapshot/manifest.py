@@ -206,7 +206,7 @@ def read(root: Path, snapshot_id: str) -> Snapshot:
     try:
         document = durable.json_value(data)
     except (ValueError, RecursionError) as error:
-        raise CorruptDataError(path, "manifest", "JSON", repr(error)[:200], _TODO) from None
+        raise CorruptDataError(path, "manifest", "JSON", durable.why_no_json(error), _TODO) from None
     validate(document, path)
     return Snapshot(folder, snapshot_id, document)
 

@@ -195,3 +195,28 @@ def test_json_that_is_nested_too_deeply_is_refused_in_words(tmp_path):
     with pytest.raises(CorruptDataError, match="nested too deeply") as raised:
         durable.json_of(tmp_path / "f")
     assert "recursion depth" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"{'a': 1}", "no JSON: line 1, column 2: expecting property name"),
+        (b'{"a": "\xff"}', "no UTF-8: byte 7 is 0xff"),
+        (b'"\\ud800"', "no text: it has half a surrogate pair"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_json_is_told_in_plain_words(tmp_path, data, words):
+    (tmp_path / "one.json").write_bytes(data)
+    with pytest.raises(CorruptDataError, match=f"content is {words}"):
+        durable.json_of(tmp_path / "one.json")
+
+
+def test_where_lock_and_file_disagree_the_words_for_it_are_told_and_for_a_missing_file_those_of_the_reader(tmp_path):
+    (tmp_path / "set").write_bytes(b"data")
+    (tmp_path / "set.lock").write_text("0" * 64 + "\n")
+    with pytest.raises(CorruptDataError, match=r"it disagrees with set\.lock; look at both"):
+        durable.check_lock(tmp_path / "set.lock", tmp_path / "set", "get it", disagree="look at both")
+    (tmp_path / "set").unlink()
+    with pytest.raises(CorruptDataError, match="; get it"):
+        durable.check_lock(tmp_path / "set.lock", tmp_path / "set", "get it", disagree="look at both")
