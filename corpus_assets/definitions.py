@@ -25,6 +25,7 @@ from corpus_assets import (
     trained_models,
 )
 from corpus_assets.checks import dedup as dedup_checks
+from corpus_assets.checks import files as file_checks
 from corpus_assets.checks import ledger as ledger_checks
 from corpus_assets.checks import models as model_checks
 from corpus_assets.checks import published as published_checks
@@ -57,7 +58,7 @@ ASSETS = [
     snapshot,
     trained_models,
 ]
-CHECKS = [ledger_checks, source_checks, dedup_checks, published_checks, token_checks, model_checks]
+CHECKS = [ledger_checks, source_checks, file_checks, dedup_checks, published_checks, token_checks, model_checks]
 REMOTE = RemoteStore.of_environment()
 if REMOTE.url:  # without a store there is nothing that these could ever hold
     ASSETS += [stored_version, stored_snapshot]

@@ -135,5 +135,6 @@ def test_every_check_of_the_graph_is_explained():
         source = path.read_text("utf-8")
         names |= set(re.findall(r"^def (\w+)\(\n?\s*context: dg.AssetCheckExecutionContext", source, re.MULTILINE))
         names |= set(re.findall(r"^(\w+) = _(?:blocking_)?check\(", source, re.MULTILINE))
+        names |= set(re.findall(r"\bname=\"(\w+)\"", source))
     assert len(names) >= 15
     assert {name for name in names if f"`{name}`" not in text} == set()

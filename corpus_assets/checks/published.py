@@ -1,14 +1,17 @@
 """Checks of a version: each reads the stored result back, from disk, as a consumer would."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import dagster as dg
 
 from corpus_assets.checks.results import as_result
 from corpus_assets.dedup_clusters import dedup_clusters
 from corpus_assets.partitions import by_version
-from corpus_assets.plans import audit, audit_text
+from corpus_assets.plans import audit, audit_drift, audit_files, audit_text
 from corpus_assets.plans.pinned import Build, load_version
+from formats import corpus_manifest
+from formats.errors import CorpusError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.engine import EngineResource
@@ -17,17 +20,48 @@ from resources.store import Store
 Audit = Callable[[Layout, VersionKey], audit.Finding]
 
 
-def _check(name: str, find: Audit, description: str, *, blocking: bool = True) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset="manifest", name=name, partitions_def=by_version, blocking=blocking, description=description)
+def _check(
+    name: str, find: Audit, description: str, *, blocking: bool = True, asset: str = "manifest"
+) -> dg.AssetChecksDefinition:
+    @dg.asset_check(asset=asset, name=name, partitions_def=by_version, blocking=blocking, description=description)
     def check(context: dg.AssetCheckExecutionContext, store: Store) -> dg.AssetCheckResult:
         key = VersionKey.parse(context.partition_key)
-        return as_result(lambda: find(store.layout, key), key, warn=not blocking)
+        return as_result(
+            lambda: find(store.layout, key), key, warn=not blocking, words=_words_of(store.layout, key, name)
+        )
 
     return check
 
 
+_OF_BYTES = ("sha256", "length", "file", "lock", "manifest", "bytes", "seal")
+
+
+def _words_of(layout: Layout, key: VersionKey, name: str) -> Callable[[CorpusError], str]:
+    """Damage is told in full by the check of the file's hash; the others say that they could not look."""
+    manifest, lock = layout.version(key) / corpus_manifest.NAME_ON_DISK, layout.lock(key)
+
+    def words(error: CorpusError) -> str:
+        if not isinstance(error, CorruptDataError) or error.field not in _OF_BYTES:
+            return str(error)
+        path = Path(error.path)
+        if name != "manifest_hashes" and path in (manifest, lock):
+            return "not checked: manifest and lock are not as they were published, see manifest_hashes"
+        if name != "manifest_hashes" and path.parent == manifest.parent:
+            return f"not checked: shard {path.name} is damaged, see manifest_hashes"
+        if name != "evidence_sealed" and layout.evidence(key) in path.parents:
+            return f"not checked: {path.name} of the evidence is damaged, see evidence_sealed"
+        return str(error)
+
+    return words
+
+
 manifest_hashes = _check(
     "manifest_hashes", audit.manifest_hashes, "Lock, manifest and every shard have their hashes; rows are as counted"
+)
+evidence_sealed = _check(
+    "evidence_sealed",
+    audit_files.evidence_sealed,
+    "Every file of the evidence has the hash of its seal, and no other file lies there",
 )
 rows_match_ledger = _check(
     "rows_match_ledger",
@@ -62,6 +96,18 @@ retention_of_sources = _check(
     audit.retention_of_sources,
     "No source keeps a clearly smaller share than in the version before",
     blocking=False,
+)
+drift = _check(
+    "drift",
+    audit_drift.drift,
+    "Languages and lengths of the documents are about those of the version before, whole and by source",
+    blocking=False,
+)
+datasheet_sealed = _check(
+    "datasheet_sealed",
+    audit_files.datasheet_sealed,
+    "The datasheet's pages are sealed with the evidence, and have their hashes",
+    asset="datasheet",
 )
 
 

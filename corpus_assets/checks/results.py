@@ -8,20 +8,22 @@ from corpus_assets.plans.audit import Finding
 from formats.errors import CorpusError
 
 
-def as_result(audit: Callable[[], Finding], key: object, *, warn: bool = False) -> dg.AssetCheckResult:
+def as_result(
+    audit: Callable[[], Finding], key: object, *, warn: bool = False, words: Callable[[CorpusError], str] = str
+) -> dg.AssetCheckResult:
     """The words and figures of a finding; they begin with the partition, since the UI shows checks of many together.
 
     The page of a run shows a check's metadata and not its description, so the words of what failed stand in both. What
-    cannot be read back is a finding, too, and never a mere warning: the check says where and what to do.
+    cannot be read back is a finding, too, and never a mere warning: the check says where and what to do, by `words`.
     """
     try:
         finding = audit()
     except CorpusError as error:
-        finding, warn = Finding(False, str(error)), False
-    words = f"{key}: {finding.words}"
+        finding, warn = Finding(False, words(error)), False
+    told = f"{key}: {finding.words}"
     return dg.AssetCheckResult(
         passed=finding.passed,
         severity=dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR,
-        description=words,
-        metadata=dict(finding.figures) if finding.passed else {"what_is_wrong": words, **finding.figures},
+        description=told,
+        metadata=dict(finding.figures) if finding.passed else {"what_is_wrong": told, **finding.figures},
     )

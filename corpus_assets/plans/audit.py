@@ -1,7 +1,7 @@
 """Audits: what is stored, read back and held against its promises. Each says what it found in words and figures."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from corpus_assets.plans import ledger_changes
 from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.clusters import dedup_clusters, of_source
 from corpus_assets.plans.evidence_tables import cluster_rows
+from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.funnel import verdict_counts
 from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.language_counts import verdicts_by_language
@@ -23,6 +24,7 @@ from corpus_assets.plans.source_stages import documents, signals, verdicts
 from corpus_assets.validation.ledger import ROW_CHECKS
 from formats import corpus_manifest, corpus_shard, dataset, durable
 from formats import evidence as evidence_files
+from formats.corpus_config import CorpusConfig
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
@@ -47,11 +49,27 @@ class Finding:
 
 def ledger_rule(layout: Layout, key: PairKey, rule: str) -> Finding:
     """One of the rules that a pinned ledger row must hold (validation.ledger.ROW_CHECKS)."""
-    value = pinned_value(layout, key)
-    wrong = ROW_CHECKS[rule](value, load_version(layout, key.version).config)
+    value, config = pinned_value(layout, key), load_version(layout, key.version).config
     licence = str(value.get("license_spdx")) if isinstance(value, dict) else "none"
-    words = f"{layout.ledger}: {'; '.join(wrong)}" if wrong else "holds"
-    return Finding(not wrong, words, {"license": licence, "violations": len(wrong)})
+    if wrong := ROW_CHECKS[rule](value, config):
+        return Finding(False, f"{layout.ledger}: {'; '.join(wrong)}", {"license": licence, "violations": len(wrong)})
+    return Finding(True, _RIGHT[rule](value, licence, config), {"license": licence})
+
+
+_RIGHT: dict[str, Callable[[dict[str, Any], str, CorpusConfig], str]] = {
+    "ledger_schema": lambda row, _licence, _config: (
+        f"{plural(len(row), 'field')} checked, each as the ledger's format has it: {', '.join(sorted(row))}"
+    ),
+    "spdx_expression": lambda _row, licence, _config: f"{licence} is an SPDX licence expression",
+    "licence_allowed": lambda _row, licence, config: (
+        f"{licence} is allowed by {config.key}, which allows {', '.join(config.licenses.allow)}"
+    ),
+    "checksums_present": lambda row, _licence, _config: (
+        f"{plural(len(row['files']), 'file')} with SHA-256 and length, "
+        f"{plural(sum(file['bytes'] for file in row['files']), 'byte')} in all"
+    ),
+}
+"""Rule -> what was found where it holds."""
 
 
 def unchanged_in_ledger(layout: Layout, key: PairKey) -> Finding:
@@ -71,8 +89,12 @@ def unchanged_in_ledger(layout: Layout, key: PairKey) -> Finding:
 
 
 def records_accounted_for(layout: Layout, pair: Pair) -> Finding:
-    """Records = documents + rejects in every file of the raw set; every part reads back with its hash and rows."""
+    """Records = documents + rejects in every file of the raw set; every part reads back with its hash and rows,
+    and the rejects and judged pages have their hashes.
+    """
     raw = raw_sets.find_raw_set(layout, pair.row, pair.config.extract)
+    for file in raw.shards[len(raw.parts) :]:
+        dataset.verified(file)
     read = sum(batch.num_rows for batch in dataset.read(raw.as_dataset()))
     records, rejects = sum(file.records for file in raw.files), sum(file.rejects for file in raw.files)
     listed = {(file.url, file.sha256) for file in pair.row.files}
@@ -183,8 +205,15 @@ def manifest_hashes(layout: Layout, key: VersionKey) -> Finding:
     """Lock = manifest; every shard has the hash, rows and columns that the manifest says."""
     out = layout.version(key)
     try:
-        digest = durable.check_lock(layout.lock(key), out / corpus_manifest.NAME_ON_DISK)
+        digest = durable.check_lock(
+            layout.lock(key), out / corpus_manifest.NAME_ON_DISK, disagree=corpus_manifest.DISAGREE
+        )
     except CorruptDataError as error:
+        if error.field == "sha256":
+            try:
+                corpus_manifest.read(out)
+            except CorruptDataError as broken:  # then it is not the lock
+                return Finding(False, str(broken))
         return Finding(False, str(error))
     found = files_as_listed(out)
     return replace(found, words=f"{found.words}, sha256 {digest}") if found.passed else found
@@ -268,7 +297,7 @@ def documents_add_up(manifest: Mapping[str, Any], verdicts: Counter[str], raw: i
 
 def retention_of_sources(layout: Layout, key: VersionKey) -> Finding:
     """Per source the published share, against the version published before this one, by name."""
-    before = _version_before(layout, key)
+    before = version_before(layout, key)
     if before is None:
         return Finding(True, "no earlier version of the dataset is published")
     now, then = _kept_ratios(layout, key), _kept_ratios(layout, before)
@@ -280,7 +309,7 @@ def retention_of_sources(layout: Layout, key: VersionKey) -> Finding:
     )
 
 
-def _version_before(layout: Layout, key: VersionKey) -> VersionKey | None:
+def version_before(layout: Layout, key: VersionKey) -> VersionKey | None:
     published = (other for other in published_versions(layout) if other.dataset == key.dataset)
     return max((other for other in published if _natural(other) < _natural(key)), key=_natural, default=None)
 

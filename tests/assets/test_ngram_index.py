@@ -9,13 +9,16 @@ import pytest
 
 from corpus_assets.commands import contamination, verify
 from corpus_assets.commands.tokenize import ASSETS
+from corpus_assets.plans import audit_files
 from corpus_assets.plans.snapshot import last_snapshot
 from formats import ngram_index
+from formats.errors import CorruptDataError
 from formats.layout import Layout
 from tests import faults
 from tests.assets import graph, tiny, tiny_tokens
 from tests.assets.tiny import V1
 from tests.commands import command_line
+from tests.plans.tampering import a_build
 
 PUBLISHED = ("shards", "manifest", "datasheet", "ngram_index")
 
@@ -82,6 +85,14 @@ def test_a_version_with_an_index_verifies_and_a_benchmark_is_checked_by_command(
     assert by_index["items"] == by_corpus["items"]
 
 
+def ngram_index_holds(layout: Layout) -> bool:
+    """Whether the check of the index passes; what it cannot read does not."""
+    try:
+        return audit_files.ngram_index_sealed(a_build(layout), V1).passed
+    except CorruptDataError:
+        return False
+
+
 @pytest.mark.parametrize("name", ["index.json", "part-00000.parquet"])
 def test_a_build_mends_a_damaged_index_with_the_bytes_that_snapshots_pin(
     built: tuple[Layout, dict], tmp_path: Path, name: str
@@ -90,7 +101,10 @@ def test_a_build_mends_a_damaged_index_with_the_bytes_that_snapshots_pin(
     layout = Layout(tmp_path / "root")
     path = layout.evidence(V1) / ngram_index.FOLDER / name
     whole = path.read_bytes()
+    assert audit_files.ngram_index_sealed(a_build(layout), V1).passed
     faults.flip_byte(path, 20)
+    assert not ngram_index_holds(layout)
+    assert audit_files.evidence_sealed(layout, V1).passed, "it would stop the build that mends the index"
     with graph.loaded(layout) as defs, graph.instance() as instance:
         ran: dg.ExecuteInProcessResult = graph.run(defs, instance, V1, *PUBLISHED)
     assert ran.success, graph.failures(ran)

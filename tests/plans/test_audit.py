@@ -10,14 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from corpus_assets.plans import audit, audit_text
+from corpus_assets.plans import audit, audit_drift, audit_files, audit_text
 from corpus_assets.plans.audit import Finding
 from corpus_assets.plans.pinned import Pair, load_pair, load_pairs, load_version
 from corpus_assets.plans.raw_set import find_raw_set
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.source_stages import documents, signals, verdicts
 from corpus_assets.validation.ledger import ROW_CHECKS
-from formats import corpus_manifest, corpus_shard, evidence, raw_set
+from formats import corpus_manifest, corpus_shard, durable, evidence, raw_set
+from formats.dataset import Shard
 from formats.errors import CorruptDataError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
@@ -36,6 +37,9 @@ OF_VERSION: dict[str, Callable[[Layout, VersionKey], Finding]] = {
     "no_leakage": audit_text.no_leakage,
     "no_equal_texts": audit_text.no_equal_texts,
     "retention_of_sources": audit.retention_of_sources,
+    "drift": audit_drift.drift,
+    "evidence_sealed": audit_files.evidence_sealed,
+    "datasheet_sealed": audit_files.datasheet_sealed,
 }
 
 
@@ -132,6 +136,21 @@ def test_a_flipped_byte_of_a_raw_part_is_named(layout: Layout, at: int) -> None:
     faults.flip_byte(part, at)
     with pytest.raises(CorruptDataError, match=rf"{part.name}: sha256 is"):
         audit.records_accounted_for(layout, pair)
+
+
+def test_a_flipped_byte_of_rejects_or_judged_pages_is_named(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = load_pair(layout, TALES)
+    raw = find_raw_set(layout, pair.row)
+    judged = raw.folder / "judged.jsonl.zst"
+    judged.write_bytes(b"judged pages")
+    shard = Shard(0, str(judged), 1, 12, durable.sha256_of(judged))
+    monkeypatch.setattr(audit.raw_sets, "find_raw_set", lambda *_: replace(raw, judged=shard))
+    assert audit.records_accounted_for(layout, pair).passed
+    for path in (judged, raw.folder / raw_set.REJECTS):
+        faults.flip_byte(path, 5)
+        with pytest.raises(CorruptDataError, match=rf"{path.name}: sha256 is"):
+            audit.records_accounted_for(layout, pair)
+        faults.flip_byte(path, 5)
 
 
 @pytest.mark.parametrize("name", [raw_set.MANIFEST, raw_set.LOCK])
@@ -284,7 +303,7 @@ def test_the_version_before_is_the_last_smaller_one_by_number(
         lock = layout.lock(VersionKey("tiny", name))
         lock.parent.mkdir(parents=True, exist_ok=True)
         lock.write_text("0" * 64 + "\n")
-    found = audit._version_before(layout, VersionKey("tiny", "v10"))
+    found = audit.version_before(layout, VersionKey("tiny", "v10"))
     assert found == (VersionKey("tiny", before) if before else None)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from corpus_assets.plans import audit, audit_text
+from corpus_assets.plans import audit, audit_drift, audit_files, audit_text
 from corpus_assets.plans.audit import Finding
 from formats import corpus_manifest, corpus_shard
 from formats.layout import Layout
@@ -24,6 +24,8 @@ AUDITS = (
     audit.manifest_hashes,
     audit.rows_match_ledger,
     audit.version_conserved,
+    audit_files.evidence_sealed,
+    audit_drift.shapes,
     audit_text.no_residual_pii,
     audit_text.no_contamination,
     audit_text.no_leakage,
