@@ -7,7 +7,9 @@ from corpus_assets.ledger_entry import ledger_entry
 from corpus_assets.partitions import by_pair
 from corpus_assets.plans import raw_set
 from corpus_assets.plans.pinned import load_pair
+from corpus_assets.validation import fetch_rules
 from formats.naming import PairKey
+from resources.download.access import Access
 from resources.engine import EngineResource
 from resources.fetcher import FetcherResource
 from resources.progress import tell
@@ -31,7 +33,7 @@ def raw_fetch(
     raw = raw_set.fetch_raw_set(
         store.layout,
         pair.row,
-        fetcher.open(store.layout),
+        fetcher.open(store.layout, Access(fetch_rules.of_machine(store.layout), pair.row.source_id)),
         extract=pair.config.extract,
         workers=engine.num_workers,
         progress=_tell,

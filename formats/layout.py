@@ -22,6 +22,11 @@ class Layout:
         return self.corpus / "LEDGER.jsonl"
 
     @property
+    def fetch_rules(self) -> Path:
+        """How this machine fetches, where CORPUS_FETCH_RULES names no other file."""
+        return self.corpus / "fetch.yaml"
+
+    @property
     def configs(self) -> Path:
         return self.corpus / "configs"
 

@@ -4,6 +4,7 @@ import dagster as dg
 from pydantic import Field
 
 from formats.layout import Layout
+from resources.download.access import Access
 from resources.download.fetcher import Fetcher
 from resources.download.settings import FetchSettings
 from resources.progress import FetchProgress
@@ -22,7 +23,8 @@ class FetcherResource(dg.ConfigurableResource):
         default=list(_DEFAULT.private_hosts), description="Hosts that may have addresses that are not public."
     )
 
-    def open(self, layout: Layout) -> Fetcher:
+    def open(self, layout: Layout, access: Access | None = None) -> Fetcher:
+        """`access`: limits and credentials of the source whose files are fetched; they are in no run's config."""
         settings = FetchSettings(
             parallel_files=self.parallel_files,
             max_tries=self.max_tries,
@@ -30,4 +32,4 @@ class FetcherResource(dg.ConfigurableResource):
             read_timeout_seconds=self.read_timeout_seconds,
             private_hosts=tuple(self.private_hosts),
         )
-        return Fetcher(layout.cache, settings, FetchProgress())
+        return Fetcher(layout.cache, settings, FetchProgress(), access=access)

@@ -78,6 +78,7 @@ class FaultServer:
         self.on_sent: Callable[[Request], None] = lambda _: None
         self.piece_bytes = 16 * 1024
         self.send_buffer_bytes: int | None = None
+        self.wants: str | None = None  # the Authorization without which every answer is 401
         self.files: dict[str, _File] = {}
         self.lock = threading.Lock()
         self._http = _Server(("127.0.0.1", 0), _Handler)
@@ -148,7 +149,9 @@ class _Handler(BaseHTTPRequestHandler):
                 file.content = answer.content
             if file and answer.etag is not None:
                 file.etag = answer.etag
-        if answer.drop_before_status:
+        if faults.wants not in (None, request.headers.get("authorization")):
+            self._send_head(answer, 401, {"Content-Length": "0"})
+        elif answer.drop_before_status:
             self._drop(answer)
         elif file is None or answer.status is not None:
             self._send_head(answer, answer.status or 404, {"Content-Length": "0"})

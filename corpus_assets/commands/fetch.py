@@ -2,17 +2,21 @@
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from corpus_assets.commands.words import counted
+from corpus_assets.validation import fetch_rules
 from corpus_assets.validation.ledger import check_ledger
 from formats import ledger, ledger_urls, userinfo
 from formats.errors import ConfigError, CorpusError
+from formats.fetch_rules import AccessRules
 from formats.ledger import LedgerRow
+from resources.download.access import Access
 from resources.download.fetcher import Fetcher
 from resources.download.progress import TerminalProgress, in_units
 from resources.download.settings import FetchSettings
@@ -42,9 +46,14 @@ def run(args: argparse.Namespace) -> int:
         for file in row.files
     ]
     cache = getattr(args, "cache", None) or args.layout.cache
-    fetcher = Fetcher(cache, FetchSettings(parallel_files=args.parallel), TerminalProgress(sys.stderr))
+    settings, access = (
+        FetchSettings(parallel_files=args.parallel),
+        Access(fetch_rules.of_machine(args.layout), row.source_id),
+    )
+    fetcher = Fetcher(cache, settings, TerminalProgress(sys.stderr), access=access)
     if args.dry_run:
-        _show(args.source, fetcher.plan(wanted), None, as_json=args.json)
+        in_force = access.in_force(one.url for one in wanted if one.scheme)
+        _show(args.source, fetcher.plan(wanted), None, in_force, as_json=args.json)
         return 0
     try:
         paths = fetcher.fetch_all(wanted, resume_only=args.resume_only)
@@ -53,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             print(userinfo.mask(note), file=sys.stderr)
         raise
     done = [Planned(one.name, "verified", one.num_bytes, one.num_bytes) for one in wanted]
-    _show(args.source, done, paths, as_json=args.json)
+    _show(args.source, done, paths, None, as_json=args.json)
     return 0
 
 
@@ -68,13 +77,22 @@ def valid_row(path: Path, source: str) -> LedgerRow:
     return row
 
 
-def _show(source: str, files: Sequence[Planned], paths: Sequence[Path] | None, *, as_json: bool) -> None:
+def _show(
+    source: str,
+    files: Sequence[Planned],
+    paths: Sequence[Path] | None,
+    in_force: Mapping[tuple[str, str], AccessRules] | None,
+    *,
+    as_json: bool,
+) -> None:
     num_bytes, verified = sum(file.num_bytes for file in files), sum(file.verified_bytes for file in files)
     if as_json:
         shown = [asdict(file) for file in files]
         if paths is not None:
             shown = [{**values, "path": str(path)} for values, path in zip(shown, paths, strict=True)]
-        value = {"source": source, "files": shown, "num_bytes": num_bytes, "verified_bytes": verified}
+        value: dict[str, Any] = {"source": source, "files": shown, "num_bytes": num_bytes, "verified_bytes": verified}
+        if in_force is not None:
+            value["rules"] = [{"of": f"{kind} {name}", **rules.as_json()} for (kind, name), rules in in_force.items()]
         print(json.dumps(value, indent=2, ensure_ascii=False))
         return
     print(f"{'state':<8}  {'bytes':>15}  {'verified':>15}  url")
@@ -82,3 +100,14 @@ def _show(source: str, files: Sequence[Planned], paths: Sequence[Path] | None, *
         print(f"{file.state:<8}  {file.num_bytes:>15,}  {file.verified_bytes:>15,}  {file.url}")
     missing = num_bytes - verified
     print(f"{source}: {counted(len(files), 'file')}, {in_units(num_bytes)}, {in_units(missing)} to fetch")
+    if in_force is not None:
+        print("\n".join(_in_words(*one) for one in in_force.items()) or "no limits, no credentials")
+
+
+def _in_words(scope: tuple[str, str], rules: AccessRules) -> str:
+    """A line of what holds for a source or a host; of credentials, whether the variables with them are set."""
+    said = [f"{rules.requests_per_second:g} requests a second"] if rules.requests_per_second else []
+    said += [counted(rules.connections, "connection")] if rules.connections else []
+    said += [f"{in_units(rules.bytes_per_second)} a second"] if rules.bytes_per_second else []
+    said += [f"credentials from {name}{'' if os.environ.get(name) else ' (not set)'}" for name in rules.variables]
+    return f"{' '.join(scope)}: {', '.join(said) or 'no limits, no credentials'}"

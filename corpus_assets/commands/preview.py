@@ -16,6 +16,7 @@ from corpus_assets.plans.for_people import num_bytes, shown
 from corpus_assets.plans.pinned import Pair, Version, load_version
 from corpus_assets.plans.preview import FirstDocuments, Previewed, dropped_by, first_documents, preview
 from corpus_assets.plans.site_rules import read_entries
+from corpus_assets.validation import fetch_rules
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import ledger, ledger_urls
 from formats.corpus_config import CorpusConfig, LicenseRules
@@ -24,6 +25,7 @@ from formats.layout import Layout
 from formats.ledger import LedgerFile, LedgerRow
 from formats.naming import PairKey, VersionKey
 from formats.reject_reasons import RejectReason
+from resources.download.access import Access
 from resources.download.fetcher import Fetcher
 from resources.download.progress import TerminalProgress
 from resources.download.settings import FetchSettings
@@ -78,7 +80,10 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"-n is {args.count}, expected 1 to {_MOST:,}")
     row = valid_row(args.layout.ledger, args.source)
     pair = _pair(args.layout, row, args.config)
-    fetcher = Fetcher(args.layout.cache, FetchSettings(), TerminalProgress(sys.stderr)) if args.fetch else None
+    fetcher = None
+    if args.fetch:
+        access = Access(fetch_rules.of_machine(args.layout), args.source)
+        fetcher = Fetcher(args.layout.cache, FetchSettings(), TerminalProgress(sys.stderr), access=access)
     pages = page_extractor(pair.config.extract, args.layout.root)
     found = first_documents(row, Files(args.layout, fetcher).path_of, args.count, pages)
     if found.missing and not found.rows.num_rows:

@@ -15,6 +15,7 @@ from jsonschema.exceptions import ValidationError
 import formats
 from formats import durable
 from formats.corpus_config import CorpusConfig
+from formats.fetch_rules import FetchRules
 from formats.json_tables import table
 from formats.ledger import LedgerRow
 from formats.model_config import ModelConfig
@@ -24,6 +25,7 @@ EXPORTED: dict[str, tuple[type, str]] = {
     "ledger.schema.json": (LedgerRow, "One row of LEDGER.jsonl"),
     "corpus-config.schema.json": (CorpusConfig, "One version of a dataset: configs/<dataset>/<version>.yaml"),
     "model-config.schema.json": (ModelConfig, "One model of quality or perplexity: models/<name>.yaml"),
+    "fetch-rules.schema.json": (FetchRules, "How a machine fetches: corpus/fetch.yaml"),
 }
 
 

@@ -16,6 +16,7 @@ from formats import durable
 from formats.errors import ConfigError, CorpusError, TransientError
 from formats.ledger_urls import STORE_SCHEMES
 from resources.download import local
+from resources.download.access import Access
 from resources.download.cache import Cache
 from resources.download.download import Download
 from resources.download.partial_file import has_checkpoint, survey
@@ -35,7 +36,9 @@ class _Stopped(Exception):
 
 
 class Fetcher:
-    """Fetches into one cache folder. `wait(seconds)` is how it sleeps between tries; None: until the time or a stop."""
+    """Fetches into one cache folder. `wait(seconds)` is how it sleeps between tries; None: until the time or a stop.
+    `access` says how fast and with which credentials; all that is wanted is of its source.
+    """
 
     def __init__(
         self,
@@ -43,12 +46,14 @@ class Fetcher:
         settings: FetchSettings | None = None,
         progress: Progress | None = None,
         wait: Callable[[float], None] | None = None,
+        access: Access | None = None,
     ) -> None:
         self._cache = Cache(cache)
         self._settings = settings or FetchSettings()
         self._progress: Progress = progress or LogProgress()
         self._stop = threading.Event()
         self._wait = wait or self._wait_for_stop
+        self._access = access or Access()
 
     def plan(self, wanted: Sequence[Wanted]) -> list[Planned]:
         """What `fetch_all` would do, in the same order; reads and hashes what is here, changes nothing, asks nobody.
@@ -70,8 +75,9 @@ class Fetcher:
         if resume_only:
             self._require_checkpoints(wanted)
         self._require_room(wanted)
+        self._access.check((one.url for one in wanted if one.scheme and not self._is_here(one)), self._settings)
         self._stop.clear()
-        with Sources(self._settings) as sources:
+        with Sources(self._settings, self._access, self._pause) as sources:
             return self._in_parallel(lambda one: self._fetch(one, sources, resume_only), wanted)
 
     def _check(self, wanted: Sequence[Wanted]) -> None:
@@ -116,15 +122,18 @@ class Fetcher:
             )
 
     def _can_go_on(self, wanted: Wanted) -> bool:
-        here = wanted.local_path is not None or self._cache.final(wanted.sha256).exists()
+        here = wanted.local_path is not None or self._is_here(wanted)
         return here or has_checkpoint(self._cache.partial(wanted.sha256))
+
+    def _is_here(self, wanted: Wanted) -> bool:
+        return self._cache.final(wanted.sha256).exists()
 
     def _require_room(self, wanted: Sequence[Wanted]) -> None:
         """Refuse at once what cannot fit; what others write meanwhile is found when it happens."""
         missing = {
             one.sha256: one.num_bytes - _size(self._cache.partial(one.sha256))
             for one in wanted
-            if (one.local_path is None or self._settings.copy_local) and not self._cache.final(one.sha256).exists()
+            if (one.local_path is None or self._settings.copy_local) and not self._is_here(one)
         }
         folder = self._cache.folder.absolute()
         while not folder.exists():

@@ -19,6 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 
 from formats.errors import ConfigError, TransientError
+from resources.download.access import Access
 from resources.download.addresses import NotPublicError, check_literal, host_of, public_pools
 from resources.download.partial_file import Validators
 from resources.download.settings import FetchSettings
@@ -71,10 +72,15 @@ class Answer:
 
 
 class Connections:
-    """Open connections, kept alive between files, through the proxies of the environment. Safe for threads."""
+    """Open connections, kept alive between files, through the proxies of the environment. Safe for threads.
 
-    def __init__(self, settings: FetchSettings) -> None:
-        self._settings = settings
+    `access` says how long each request waits, which `pause` does, and with which credentials it is sent.
+    """
+
+    def __init__(
+        self, settings: FetchSettings, access: Access | None = None, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._settings, self._access, self._pause = settings, access or Access(), pause
         timeout = urllib3.Timeout(connect=settings.connect_timeout_seconds, read=settings.read_timeout_seconds)
         options: dict[str, Any] = {"timeout": timeout, "maxsize": settings.parallel_files, "retries": False}
         self._public, self._named = public_pools(**options), urllib3.PoolManager(**options)
@@ -110,7 +116,7 @@ class Connections:
                 headers["If-Range"] = if_range
         response = self._follow(url, headers)
         try:
-            _check_status(response, url)
+            _check_status(response, url, self._access)
             start, stop, total = _extent(response)
             encoding = response.headers.get("Content-Encoding")
             yield Answer(start, stop, total, _validators(response.headers), encoding, lambda n: _read(response, n))
@@ -122,7 +128,9 @@ class Connections:
         for _ in range(self._settings.max_redirects + 1):
             # A public host must not send us to a private one, also not to one that the settings name for other files.
             named = named and self._settings.may_be_private(host_of(here))
-            credentials = _basic_auth(here) if _same_origin(url, here) else {}
+            credentials = self._credentials(here) if _same_origin(url, here) else {}
+            if (seconds := self._access.before_request(here)) > 0:
+                self._pause(seconds)
             response = self._request(here, {**headers, **credentials}, named, url)
             location = response.headers.get("Location")
             if response.status not in _REDIRECTS or location is None:
@@ -144,9 +152,24 @@ class Connections:
             f"{masked(url)}: more than {self._settings.max_redirects} redirects; put the final address into the ledger"
         )
 
+    def _credentials(self, url: str) -> dict[str, str]:
+        """The header for the url's own origin: what the rules of this machine name, else what stands in the url."""
+        if (value := self._access.authorization(url, self._settings)) is None:
+            return _basic_auth(url)
+        if urlsplit(url).scheme == "http" and self._proxy(url):
+            host = host_of(url)
+            raise ConfigError(
+                f"{masked(url)}: its credentials would go through a proxy that reads them; name {host} in no_proxy"
+            )
+        return {"Authorization": value}
+
+    def _proxy(self, url: str) -> urllib3.ProxyManager | None:
+        parts = urlsplit(url)
+        return None if proxy_bypass(parts.hostname or "") else self._proxies.get(parts.scheme)
+
     def _request(self, url: str, headers: dict[str, str], named: bool, first: str) -> urllib3.BaseHTTPResponse:
         parts = urlsplit(url)
-        proxy = None if proxy_bypass(parts.hostname or "") else self._proxies.get(parts.scheme)
+        proxy = self._proxy(url)
         bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
         try:
             if proxy and not named:
@@ -169,7 +192,7 @@ def _read(response: urllib3.BaseHTTPResponse, max_bytes: int) -> bytes:
         raise FailedTry(f"the connection broke: {_words_of(error)}") from None
 
 
-def _check_status(response: urllib3.BaseHTTPResponse, url: str) -> None:
+def _check_status(response: urllib3.BaseHTTPResponse, url: str, access: Access) -> None:
     status = response.status
     if status in (200, 206):
         return
@@ -180,7 +203,14 @@ def _check_status(response: urllib3.BaseHTTPResponse, url: str) -> None:
         raise FailedTry("status 416: the range is refused", ask_whole=True)
     if status in _MAY_PASS or (status == 403 and retry_after is not None):
         raise FailedTry(f"status {status}", retry_after_seconds=retry_after)
-    raise ConfigError(f"{masked(url)}: the server answers {status}; mend the url in the ledger, or ask for access")
+    if status in (401, 403) and (found := access.credentials_of(url)):
+        named = " and ".join(found[1].variables)
+        todo = "mend them, or put the final address into the ledger: they go to the host of its url alone"
+        raise ConfigError(f"{masked(url)}: the server answers {status} to the credentials of {named}; {todo}")
+    todo = "mend the url in the ledger, or ask for access"
+    if status in (401, 403):
+        todo += " and name its credentials in corpus/fetch.yaml (formats/fetch_rules.md)"
+    raise ConfigError(f"{masked(url)}: the server answers {status}; {todo}")
 
 
 def _extent(response: urllib3.BaseHTTPResponse) -> tuple[int, int | None, int | None]:

@@ -12,6 +12,7 @@ from resources.webhook import Webhook
 from tests import smtp_server
 from tests.assets import graph, tiny
 from tests.assets.test_alerts import alert_of
+from tests.fault_server import FaultServer
 from tests.receiver import Receiver
 from tests.smtp_server import SmtpServer
 
@@ -32,6 +33,23 @@ def test_no_secret_of_a_url_is_in_what_dagster_keeps_or_an_alert_says(tmp_path):
     assert any("tales.example" in one for one in kept), "the row is shown, without its secrets"
     assert receiver.taken
     assert not [one for one in said if "hunter" in one]
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_token_of_this_machine_is_sent_to_the_source_and_kept_by_nobody(tmp_path, monkeypatch, right):
+    monkeypatch.setenv("WEB_TOKEN", "hunter8")
+    layout, row = tiny.unbuilt(tmp_path), tiny.ledger_row("web")
+    layout.fetch_rules.write_text("sources: {web: {authorization_from: WEB_TOKEN}}\n")
+    with FaultServer() as server, graph.instance() as instance, graph.loaded(layout) as defs:
+        server.wants = "Bearer hunter8" if right else "Bearer hunter9"
+        tiny.write_ledger(layout, {**row, "files": [{**row["files"][0], "url": server.put("/a", tiny.FILES["web"])}]})
+        ran = graph.run(defs, instance, WEB, "ledger_entry", "raw_fetch")
+        kept = [serialize_value(entry) for entry in instance.all_logs(ran.run_id)]
+    assert [request.headers["authorization"] for request in server.requests] == ["Bearer hunter8"]
+    assert ran.success == right
+    assert right or any("answers 401 to the credentials of WEB_TOKEN" in one for one in kept)
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [one for one in (*kept, *map(repr, files)) if "hunter" in one]
 
 
 SECRETS = {

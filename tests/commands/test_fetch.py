@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from corpus_assets.commands import fetch as command
+from corpus_assets.commands import ledger as ledger_command
 from formats import ledger
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
@@ -142,3 +143,59 @@ def test_the_cache_may_be_named_before_and_behind_the_command(words):
     top.add_argument("--cache", type=Path)
     command.add_parser(top.add_subparsers())
     assert top.parse_args(words).cache == Path("x")
+
+
+TOKEN = "hunter2-of-the-forum"
+
+
+@pytest.fixture
+def limited(root, server, monkeypatch):
+    """Rules of this machine, and a server that wants the token which they name."""
+    server.wants = f"Bearer {TOKEN}"
+    monkeypatch.setenv("FABLES_TOKEN", TOKEN)
+    text = "sources:\n  fables: {bytes_per_second: 5MiB, connections: 1, authorization_from: FABLES_TOKEN}\n"
+    Layout(root).fetch_rules.write_text(text + "hosts: {127.0.0.1: {requests_per_second: 500}, e.org: {}}\n")
+
+
+@pytest.mark.usefixtures("limited")
+def test_credentials_and_limits_of_this_machine_hold_and_no_secret_is_written_or_said(root, capsys, caplog):
+    caplog.set_level("DEBUG")
+    assert run(command, root, "fetch", "fables", "--json") == 0
+    said = capsys.readouterr()
+    assert TOKEN not in said.out + said.err + caplog.text
+    files = [path for path in root.rglob("*") if path.is_file()]
+    assert len(files) > 3
+    assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
+
+
+@pytest.mark.usefixtures("limited")
+def test_a_dry_run_tells_the_limits_in_force_and_whether_the_variables_are_set(root, server, capsys, monkeypatch):
+    monkeypatch.delenv("FABLES_TOKEN")
+    assert run(command, root, "fetch", "fables", "--dry-run") == 0
+    assert capsys.readouterr().out.endswith(
+        "source fables: 1 connection, 5.0 MiB a second, credentials from FABLES_TOKEN (not set)\n"
+        "host 127.0.0.1: 500 requests a second\n"
+    )
+    assert run(command, root, "fetch", "fables", "--dry-run", "--json") == 0
+    source, host = json.loads(capsys.readouterr().out)["rules"]
+    assert (source["of"], source["connections"], source["authorization_from"]) == ("source fables", 1, "FABLES_TOKEN")
+    assert (host["of"], host["requests_per_second"]) == ("host 127.0.0.1", 500)
+    with pytest.raises(ConfigError, match="FABLES_TOKEN is not set"):
+        run(command, root, "fetch", "fables")
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("limited")
+def test_what_wants_a_token_is_measured_with_it(root, server):
+    rules = Layout(root).fetch_rules
+    rules.write_text(rules.read_text().replace("fables:", "more:"))
+    url = server.put("/more.txt", b"a fox\n")
+    words = ("--license", "CC0-1.0", "--kind", "text")
+    assert run(ledger_command, root, "ledger", "add", "more", url, *words) == 0
+    with pytest.raises(ConfigError, match="answers 401"):
+        run(ledger_command, root, "ledger", "add", "others", url, *words)
+
+
+def test_a_dry_run_without_rules_says_so(root, capsys):
+    assert run(command, root, "fetch", "fables", "--dry-run") == 0
+    assert capsys.readouterr().out.endswith("68.4 KiB to fetch\nno limits, no credentials\n")

@@ -136,7 +136,7 @@ def test_with_fetch_it_is_downloaded_as_it_is_read(tmp_path, capsys, monkeypatch
     file, asked = remote(layout), []
 
     class Network:
-        def __init__(self, *_):
+        def __init__(self, *_, access):
             pass
 
         def fetch_all(self, wanted):
