@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("fetch", help="download a source's files into the cache, verified")
     parser.set_defaults(run=run)
     parser.add_argument("source", metavar="SOURCE", help="a source of the ledger")
-    parser.add_argument("--dry-run", action="store_true", help="list planned, partial and verified files with bytes")
+    parser.add_argument("--dry-run", action="store_true", help="list files with state and bytes, and limits in force")
     parser.add_argument("--resume-only", action="store_true", help="refuse to start a file that has no checkpoint")
     # Without a default here, `corpus --cache DIR fetch` keeps its meaning.
     parser.add_argument("--cache", type=Path, default=argparse.SUPPRESS, help="where fetched bytes lie")
