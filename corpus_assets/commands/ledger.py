@@ -23,6 +23,9 @@ from resources.download.progress import in_units
 from resources.download.settings import FetchSettings
 from resources.download.sources import Sources
 
+_ONE_DOCUMENT = ("text", "markdown", "html")
+"""Kinds of which a file is one document, an empty one too."""
+
 
 def add_parser(subparsers: Any) -> None:
     """Add `ledger add` and `ledger check` to the command line."""
@@ -78,7 +81,8 @@ def _add_measured(args: argparse.Namespace, license_spdx: str, sources: Sources)
     print(f"added {row.source_id}: {measured}, {row.license_spdx}, row {row.digest}")
     for file in files:
         if not file.num_bytes:
-            print(f"note: {named(file.url)} has 0 bytes, and so no record", file=sys.stderr)
+            holds = "one document without text" if row.kind in _ONE_DOCUMENT else "no record"
+            print(f"note: {named(file.url)} has 0 bytes, and so holds {holds}", file=sys.stderr)
     if name := unmapped_url(args.layout, row):
         print(
             f"note: the records hold web addresses in {named(name)}, which is not mapped, so that no site list, cap of "

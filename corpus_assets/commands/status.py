@@ -146,8 +146,10 @@ def _marks(layout: Layout, key: VersionKey, tokens: Sequence[TokenStanding]) -> 
 
 
 def _failed(found: Sequence[Standing], end: BadEnd | None) -> list[Standing]:
-    """The first asset that is not there is the one that a failed run did not make."""
+    """The first asset that is not there is the one that a failed run did not make; behind a refused one none ran."""
     for number, one in enumerate(found):
+        if one.state is State.REFUSED:
+            break
         if end and one.state in (State.MISSING, State.STALE):
             return [*found[:number], replace(one, state=State.FAILED), *found[number + 1 :]]
     return list(found)
@@ -237,7 +239,9 @@ def _headline(layout: Layout, one: Shown) -> str:
     if not one.stands.published:
         sources = one.stands.sources.values()
         ready = sum(all(step.state is State.DONE for step in found) for found in sources)
-        return f"{one.state}: not published, {ready} of {counted(len(sources), 'source')} complete"
+        shared = sum(found[0].state is State.MISSING and found[1].state is State.DONE for found in sources)
+        reused = f"; of {shared}, what is done was made for other versions and is reused" if shared else ""
+        return f"{one.state}: not published, {ready} of {counted(len(sources), 'source')} complete{reused}"
     words = "published" if one.state.is_there else f"published, {one.state}"
     words += ", YANKED" if any(mark.of == str(one.key) for mark in one.marks) else ""
     try:

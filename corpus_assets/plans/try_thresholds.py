@@ -21,6 +21,7 @@ from corpus_assets.validation.ledger import check_row_for_version
 from formats import corpus_config, dataset, ledger
 from formats.corpus_config import CorpusConfig
 from formats.errors import ConfigError
+from formats.json_words import did_you_mean, shown_key
 from formats.reasons import PROFILES, RULE_BY_REASON, RULES, Reason, Rule
 
 KEPT = Reason.KEPT.value
@@ -118,10 +119,11 @@ def _parsed(setting: str) -> Setting:
     language = before.pop() if before and _LANGUAGE.fullmatch(before[-1]) else None
     rule = RULE_BY_REASON.get(reason)
     if not equals or rule is None or rule not in RULES or before:
-        rules = ", ".join(one.reason for one in RULES)
+        known = tuple(one.reason for one in RULES)
+        hint = "" if reason in known else f"; {shown_key(reason)} is no rule{did_you_mean(reason, known)}"
         raise ConfigError(
-            f"--set {setting}: expected [LANGUAGE.][PROFILE.]RULE=VALUE, with a language such as de, a profile of "
-            f"{', '.join(PROFILES)} and a rule of {rules}"
+            f"--set {setting}: expected [LANGUAGE.][PROFILE.]RULE=VALUE, with a language such as de and a profile of "
+            f"{', '.join(PROFILES)}{hint}"
         )
     try:
         number = None if value == "null" else float(value)

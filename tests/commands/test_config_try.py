@@ -203,3 +203,10 @@ def test_people_see_a_line_a_source_and_what_moves(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "    kept -> too_few_words: " in out
     assert "nothing was run" in out
+
+
+def test_a_rule_that_is_none_is_told_with_the_one_that_was_meant(tmp_path):
+    version = load_version(tiny.unbuilt(tmp_path), tiny.V1)
+    with pytest.raises(ConfigError) as raised:
+        try_thresholds.with_changes(version, ["too_few_wrds=80"])
+    assert str(raised.value).endswith("too_few_wrds is no rule; did you mean too_few_words?")

@@ -384,8 +384,11 @@ def test_a_file_without_a_byte_is_noted_when_it_is_added(root, capsys):
     (root / "in/empty.txt").write_bytes(b"")
     assert add(root, "fables", root / "in/empty.txt", root / "in/a.txt") == 0
     told = capsys.readouterr().err
-    assert "note: ../in/empty.txt has 0 bytes, and so no record" in told
+    assert "note: ../in/empty.txt has 0 bytes, and so holds one document without text" in told
     assert "a.txt has 0 bytes" not in told
+    (root / "in/empty.jsonl").write_bytes(b"")
+    assert add(root, "lines", root / "in/empty.jsonl") == 0
+    assert "note: ../in/empty.jsonl has 0 bytes, and so holds no record" in capsys.readouterr().err
 
 
 PAGE = {"text": "A fox.", "url": "https://example.org/fox", "meta": {"page-url": "https://example.org/1", "n": 3}}

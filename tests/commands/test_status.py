@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from corpus_assets.commands import last_runs, status
+from corpus_assets.commands.last_runs import BadEnd
 from corpus_assets.plans.raw_set import make_raw_set
+from corpus_assets.plans.standing import Standing, State
 from formats import durable, ledger_urls
 from formats.errors import ConfigError
 from formats.layout import Layout
@@ -335,3 +337,21 @@ def test_twenty_sources_read_each_manifest_once(tmp_path, capsys, monkeypatch):
     told(capsys, layout, "tiny.v1")
     manifests = [path for path in read if path.name == "_DATASET.json"]
     assert len(manifests) == len(set(manifests))
+
+
+def test_a_refused_source_is_not_said_to_have_failed_later():
+    found = [Standing("ledger_entry", State.REFUSED, "why"), Standing("raw_fetch", State.MISSING)]
+    assert status._failed(found, BadEnd("web@tiny.v1", "ab", "failed")) == found
+    ran = [Standing("ledger_entry", State.DONE), Standing("raw_fetch", State.MISSING)]
+    assert status._failed(ran, BadEnd("web@tiny.v1", "ab", "failed"))[1].state is State.FAILED
+
+
+def test_a_next_version_says_that_what_is_done_was_made_for_another(tmp_path, capsys):
+    layout = tiny.unbuilt(tmp_path)
+    built_up_to(layout, "publish")
+    tiny.write_config(layout, VersionKey("tiny", "v2"))
+    capsys.readouterr()
+    assert command_line.run(status, layout.root, "status", "tiny.v2") == 1
+    assert "0 of 3 sources complete; of 3, what is done was made for other versions and is reused" in (
+        capsys.readouterr().out
+    )
