@@ -12,6 +12,7 @@ from corpus_assets.commands.builder import Builder, opened
 from corpus_assets.commands.yank import tell
 from corpus_assets.plans import space, yanking
 from corpus_assets.plans.pinned import Build, Version, load_version, row_to_pin
+from corpus_assets.plans.pinned_inputs import hold_pinned
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import evidence, ledger
 from formats.errors import ConfigError, CorpusError, CorruptDataError
@@ -90,6 +91,7 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
         ended = build_published.finish(Build(layout, engine), version, gone, verbose=verbose)
         if ended is not None:
             return ended
+    hold_pinned(Build(layout, engine), version)
     room = space.expected(Build(layout, engine), version)
     for one in room:
         print(f"space: {one}")

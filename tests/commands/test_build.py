@@ -256,3 +256,39 @@ def test_a_build_says_where_the_shards_and_the_datasheet_are(tmp_path):
     path = datasheet.removeprefix("what is in it, for people: ")
     assert "tiny.v1" in Path(path).read_text("utf-8")
     assert path.endswith(".html")
+
+
+_PINNED = {"path": "pinned", "sha256": "0" * 64}
+_PINS = {
+    "an eval set": {
+        "decontaminate": {"eval_sets": [{**_PINNED, "name": "quiz", "format": "jsonl", "fields": ["question"]}]}
+    },
+    "a site list": {"sites": {"block": [{**_PINNED, "name": "bad"}]}},
+    "a word list": {"words": {"lists": [{**_PINNED, "name": "bad", "lang": "*", "max_ratio": 0.1}]}},
+    "a model": {"quality": {"model": _PINNED}},
+    "an extractor": {"extract": {"extractor": "blocks", "model": _PINNED}},
+}
+
+
+@pytest.mark.parametrize("what", _PINS)
+@pytest.mark.parametrize("there", [False, True], ids=["missing", "of other bytes"])
+def test_a_pinned_file_that_is_not_the_one_stops_a_build_before_anything_is_fetched(tmp_path, capsys, what, there):
+    layout = tiny.unbuilt(tmp_path)
+    tiny.write_config(layout, **_PINS[what])
+    if there:
+        (tmp_path / "pinned").write_text("other\n")
+    assert cli.main(["--root", str(tmp_path), "build", "tiny.v1"]) in (cli.WRONG_USAGE, cli.FAILED)
+    said = capsys.readouterr()
+    assert str(tmp_path / "pinned") in said.err
+    assert "layer 1" not in said.out
+    assert not (layout.corpus / "raw").exists()
+
+
+def test_an_eval_set_without_its_field_stops_a_build_before_anything_is_fetched(tmp_path, capsys):
+    layout = tiny.unbuilt(tmp_path)
+    config = tiny.config()
+    config["decontaminate"]["eval_sets"][0]["fields"] = ["ansver"]
+    tiny.write_config(layout, decontaminate=config["decontaminate"])
+    assert cli.main(["--root", str(tmp_path), "build", "tiny.v1"]) in (cli.WRONG_USAGE, cli.FAILED)
+    assert "ansver" in capsys.readouterr().err
+    assert not (layout.corpus / "raw").exists()
