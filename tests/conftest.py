@@ -2,6 +2,8 @@
 
 import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +29,14 @@ os.environ[PRIVATE_HOSTS_VARIABLE] = "127.0.0.1"
 # A shell's background job begins with Ctrl-C ignored, and so would every process that a test stops with it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _back_to_the_checkout() -> Iterator[None]:
+    """Commands that run in the tests' process go into the corpus they work on; the next file's must not begin there."""
+    place = Path.cwd()
+    yield
+    os.chdir(place)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

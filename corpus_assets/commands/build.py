@@ -91,12 +91,12 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
         ended = build_published.finish(Build(layout, engine), version, gone, verbose=verbose)
         if ended is not None:
             return ended
-    hold_pinned(Build(layout, engine), version)
     room = space.expected(Build(layout, engine), version)
     for one in room:
         print(f"space: {one}")
     if not ignore_space:
         space.hold(room)
+    hold_pinned(Build(layout, engine), version)
     began = time.monotonic()
     with opened(layout, verbose=verbose) as (builder, checks):
         from corpus_assets.commands.unchanged import Unchanged

@@ -173,7 +173,7 @@ def test_what_was_made_by_clicks_has_the_bytes_that_corpus_build_makes_of_nothin
 @pytest.mark.usefixtures("published")
 def test_the_check_holds_now(person: Person) -> None:
     Asset(person, "ledger_entry").open().check("licence_allowed", POEMS)
-    person.read(f"{POEMS}: holds")
+    person.read(f"{POEMS}: CC-BY-4.0 is allowed by tiny.v2")
 
 
 @pytest.mark.usefixtures("published")

@@ -70,7 +70,8 @@ def test_a_root_that_cannot_be_made_is_told_in_one_line(tmp_path):
     (tmp_path / "file").touch()
     ended = corpus(tmp_path / "file" / "root", "up", "--port", "39999", stdout=subprocess.DEVNULL)
     assert ended.returncode == cli.FAILED
-    assert ended.stderr.startswith(f"corpus: {tmp_path}/file/root: Not a directory; a file lies where")
+    assert ended.stderr.startswith(f"corpus: {tmp_path}/file/root")
+    assert ": Not a directory; a file lies where a folder belongs: move it away" in ended.stderr
     assert ended.stderr.count("\n") == 1
 
 

@@ -72,7 +72,7 @@ def test_wrong_input_is_refused_by_name(tmp_path, pages):
     with pytest.raises(ConfigError, match="holds no page"):
         run(tmp_path, "train", tmp_path, "--out", tmp_path / "m.json")
     assert not (tmp_path / "m.json").exists()
-    with pytest.raises(ConfigError, match="1 groups"):
+    with pytest.raises(ConfigError, match=r"1 group \(folders\)"):
         run(tmp_path, "evaluate", pages / "site-0")
     (tmp_path / "m.json").write_text("{}")
     with pytest.raises(CorruptDataError, match=r"m\.json"):
