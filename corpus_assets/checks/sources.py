@@ -1,12 +1,14 @@
 """Checks of one source in one version: nothing is lost between stages, and enough is kept."""
 
+from collections.abc import Callable
+
 import dagster as dg
 
 from corpus_assets.checks.results import as_result
 from corpus_assets.filtered_docs import filtered_docs
 from corpus_assets.partitions import by_pair
 from corpus_assets.plans import audit, audit_sites
-from corpus_assets.plans.pinned import Build, load_pair, load_pairs
+from corpus_assets.plans.pinned import Build, Pair, load_pair, load_pairs
 from corpus_assets.raw_fetch import raw_fetch
 from corpus_assets.scrubbed_docs import scrubbed_docs
 from formats.naming import PairKey
@@ -33,53 +35,35 @@ def few_records_damaged(context: dg.AssetCheckExecutionContext, store: Store) ->
     return as_result(lambda: audit.few_records_damaged(store.layout, load_pair(store.layout, key)), key)
 
 
-@dg.asset_check(
-    asset=filtered_docs,
-    partitions_def=by_pair,
+def _of_filtered_docs(
+    name: str, find: Callable[[Build, Pair], audit.Finding], description: str, *, blocking: bool = False
+) -> dg.AssetChecksDefinition:
+    @dg.asset_check(asset=filtered_docs, name=name, partitions_def=by_pair, blocking=blocking, description=description)
+    def check(context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource) -> dg.AssetCheckResult:
+        key = PairKey.parse(context.partition_key)
+        build = Build(store.layout, engine.open(store.layout))
+        return as_result(lambda: find(build, load_pair(store.layout, key)), key, warn=not blocking)
+
+    return check
+
+
+documents_conserved = _of_filtered_docs(
+    "documents_conserved",
+    audit.documents_conserved,
+    "Every raw document has signals and a verdict: rows in = kept + dropped",
     blocking=True,
-    description="Every raw document has signals and a verdict: rows in = kept + dropped",
 )
-def documents_conserved(
-    context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource
-) -> dg.AssetCheckResult:
-    key = PairKey.parse(context.partition_key)
-    build = Build(store.layout, engine.open(store.layout))
-    return as_result(lambda: audit.documents_conserved(build, load_pair(store.layout, key)), key)
-
-
-@dg.asset_check(
-    asset=filtered_docs, partitions_def=by_pair, description="The filters keep at least a tenth of the documents"
+retention = _of_filtered_docs("retention", audit.retention, "The filters keep at least a tenth of the documents")
+retention_of_languages = _of_filtered_docs(
+    "retention_of_languages",
+    audit.retention_of_languages,
+    "Of each language with a hundred documents, the filters keep at least half of the source's share",
 )
-def retention(context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource) -> dg.AssetCheckResult:
-    key = PairKey.parse(context.partition_key)
-    build = Build(store.layout, engine.open(store.layout))
-    return as_result(lambda: audit.retention(build, load_pair(store.layout, key)), key, warn=True)
-
-
-@dg.asset_check(
-    asset=filtered_docs,
-    partitions_def=by_pair,
-    description="Of each language with a hundred documents, the filters keep at least half of the source's share",
+site_lists_apply = _of_filtered_docs(
+    "site_lists_apply",
+    audit_sites.site_lists_apply,
+    "Where the version has site lists or a cap of domains, some document of the source has a web address",
 )
-def retention_of_languages(
-    context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource
-) -> dg.AssetCheckResult:
-    key = PairKey.parse(context.partition_key)
-    build = Build(store.layout, engine.open(store.layout))
-    return as_result(lambda: audit.retention_of_languages(build, load_pair(store.layout, key)), key, warn=True)
-
-
-@dg.asset_check(
-    asset=filtered_docs,
-    partitions_def=by_pair,
-    description="Where the version has site lists or a cap of domains, some document of the source has a web address",
-)
-def site_lists_apply(
-    context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource
-) -> dg.AssetCheckResult:
-    key = PairKey.parse(context.partition_key)
-    build = Build(store.layout, engine.open(store.layout))
-    return as_result(lambda: audit_sites.site_lists_apply(build, load_pair(store.layout, key)), key, warn=True)
 
 
 @dg.asset_check(
