@@ -9,6 +9,8 @@ import dagster as dg
 import pytest
 
 from corpus_assets.commands.build import LAYERS
+from corpus_assets.plans import audit
+from corpus_assets.plans.pinned import Build, Pair
 from formats import durable, evidence
 from formats.naming import PairKey, VersionKey
 from tests.assets import graph, tiny, ui
@@ -167,23 +169,23 @@ def test_a_blocking_check_that_fails_in_the_run_stops_the_rest_of_it_and_is_not_
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layout = tiny.unbuilt(tmp_path)
+    losing, real = {"web"}, audit.documents_conserved
+
+    def conserved(build: Build, pair: Pair) -> audit.Finding:
+        return audit.Finding(False, "lost") if pair.key.source in losing else real(build, pair)
+
+    monkeypatch.setattr(
+        audit, "documents_conserved", conserved
+    )  # before the graph is loaded, which takes it from there
     with graph.loaded(layout) as defs:
         daemon = Daemon(defs, instance)
         for pair in tiny.PAIRS:
             row(daemon, pair)
-        from corpus_assets.plans import audit
-
-        real = audit.documents_conserved
-        monkeypatch.setattr(
-            audit,
-            "documents_conserved",
-            lambda build, pair: audit.Finding(False, "lost") if pair.key.source == "web" else real(build, pair),
-        )
         ((_, ended),) = daemon.until_quiet()
         assert ended == {"notes@tiny.v1": True, "tales@tiny.v1": True, "web@tiny.v1": False}
         made = instance.get_materialized_partitions(dg.AssetKey("minhash_signatures"))
         assert made == {"notes@tiny.v1", "tales@tiny.v1"}
-        monkeypatch.undo()
+        losing.clear()
         graph.run(defs, instance, PairKey("web", tiny.V1), "filtered_docs", "minhash_signatures")
         assert daemon.tick() == {"tiny.v1": {"dedup_clusters"}}, "a person mended it, and it goes on"
 
