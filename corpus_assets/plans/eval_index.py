@@ -1,22 +1,24 @@
 """The index of protected items that a version is decontaminated against, made once for the same eval sets."""
 
 import io
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from corpus_assets.kernels.ngram_match import EvalIndex
+from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.pinned import Build, Version, once_a_build
 from corpus_assets.plans.pinned_file import pinned_bytes
 from corpus_assets.plans.work import identity
 from corpus_assets.records import parquet_rows
 from corpus_assets.stages import decontaminate, eval_items
-from corpus_assets.stages.eval_items import EvalCounts, EvalText
+from corpus_assets.stages.eval_items import EvalCounts, EvalText, Row
 from formats import canonical, durable
 from formats.compressed import Budget, open_stream
 from formats.corpus_config import CorpusConfig, EvalSet
-from formats.errors import CorruptDataError
+from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
 
@@ -64,25 +66,54 @@ def eval_index(build: Build, version: Version) -> StoredIndex:
 
 
 def build_index(layout: Layout, config: CorpusConfig) -> tuple[EvalIndex, tuple[EvalCounts, ...]]:
-    """The index of the eval sets as they lie on disk, each with the digest of the config; counts by set."""
+    """The index of the eval sets as they lie on disk, each with the digest of the config; counts by set.
+
+    Raises ConfigError for a set that would protect nothing, unless a person exempted what is in it.
+    """
     rules, written = config.decontaminate, layout.config(VersionKey(config.dataset, config.version))
     texts: list[EvalText] = []
+    num_rows = Counter[str]()
     for eval_set in rules.eval_sets:
         path = eval_set_path(layout, eval_set)
         data = pinned_bytes(path, eval_set.sha256, f"eval set {eval_set.name}", written)
         try:
-            texts.extend(_texts(eval_set, data, str(path)))
+            rows = _counted(_rows(eval_set, data, str(path)), num_rows, eval_set.name)
+            texts.extend(eval_items.texts_of(eval_set, rows, str(path)))
         except CorruptDataError as error:  # of the file that was entered: its hash is right
             todo = f"correct fields or format of eval set {eval_set.name}, or enter another file, in {written}"
             raise type(error)(error.path, error.field, error.expected, error.found, todo) from None
-    return eval_items.build_index(texts, rules)
+    index, counts = eval_items.build_index(texts, rules)
+    for eval_set, one in zip(rules.eval_sets, counts, strict=True):
+        if not (one.whole or one.cut or one.exempt):
+            why = _why_nothing(eval_set, one, num_rows[eval_set.name], rules.min_item_words)
+            raise ConfigError(
+                f"{eval_set_path(layout, eval_set)}: eval set {eval_set.name} protects nothing: {why}; correct its "
+                f"fields or its file, or leave the set out, in {written}"
+            )
+    return index, counts
 
 
-def _texts(eval_set: EvalSet, data: bytes, name: str) -> Iterator[EvalText]:
+def _why_nothing(eval_set: EvalSet, counts: EvalCounts, num_rows: int, min_words: int) -> str:
+    fields = f"{'field' if len(eval_set.fields) == 1 else 'fields'} {', '.join(eval_set.fields)}"
+    if not num_rows:
+        return "the file has no item"
+    if not counts.texts:
+        return f"none of its {plural(num_rows, 'item')} has a text in {fields}"
+    short = f"fewer than {min_words} words (decontaminate.min_item_words)"
+    return f"{plural(num_rows, 'item')}, {plural(counts.texts, 'text')} in {fields}, each of {short}"
+
+
+def _counted(rows: Iterable[Row], tally: Counter[str], name: str) -> Iterator[Row]:
+    for row in rows:
+        tally[name] += 1
+        yield row
+
+
+def _rows(eval_set: EvalSet, data: bytes, name: str) -> Iterator[Row]:
     if eval_set.format != "parquet":
-        return eval_items.read_texts(eval_set, io.BytesIO(data), name)
+        return eval_items.read_rows(eval_set.format, io.BytesIO(data), name)
     with open_stream(io.BytesIO(data), name, budget=Budget(max_bytes=eval_items.MAX_BYTES)) as file:
-        return eval_items.texts_of(eval_set, parquet_rows.rows(file.read(), name, eval_set.fields), name)
+        return parquet_rows.rows(file.read(), name, eval_set.fields)
 
 
 def eval_counts(index: StoredIndex) -> list[dict[str, Any]]:

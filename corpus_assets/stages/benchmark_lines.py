@@ -1,6 +1,6 @@
 """A benchmark's file cut into its items, byte for byte: so that some can be left out and the others stay as they are.
 
-Items are numbered as those of `eval_items.read_texts`; what a person is told is the line of the file, counted from 1.
+Items are numbered as those of `eval_items.read_rows`; what a person is told is the line of the file, counted from 1.
 """
 
 import codecs

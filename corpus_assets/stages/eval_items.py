@@ -53,21 +53,20 @@ class EvalCounts:
     cut: int
 
 
-def read_texts(eval_set: EvalSet, stream: BinaryIO, name: str) -> Iterator[EvalText]:
-    """The texts of the set's fields, row by row; `stream` has the file's bytes, compressed or not.
-
-    Without fields every one of a row is read. In JSON lines a field may hold lists and objects: each string in it is a
-    text (`choices.0`), other values are none. `name` goes into errors. Raises CorruptDataError for a file that cannot
-    be read to its end, and for a row without one of the fields.
+def read_rows(format: str, stream: BinaryIO, name: str) -> Iterator[Row]:
+    """The rows of a file of JSON lines or CSV, compressed or not. `name` goes into errors. Raises CorruptDataError for
+    a file that cannot be read to its end.
     """
-    budget = Budget(max_bytes=MAX_BYTES)
-    with open_stream(stream, name, budget=budget) as file:
-        rows = _json_rows(file.read(), name) if eval_set.format == "jsonl" else _csv_rows(file.read(), name)
-        yield from texts_of(eval_set, rows, name)
+    with open_stream(stream, name, budget=Budget(max_bytes=MAX_BYTES)) as file:
+        yield from _json_rows(file.read(), name) if format == "jsonl" else _csv_rows(file.read(), name)
 
 
 def texts_of(eval_set: EvalSet, rows: Iterable[Row], name: str) -> Iterator[EvalText]:
-    """The texts of the set's fields in rows of its file. Raises CorruptDataError for a row without one of them."""
+    """The texts of the set's fields in rows of its file; without fields every one of a row is read.
+
+    A field may hold lists and objects: each string in it is a text (`choices.0`), other values are none. Raises
+    CorruptDataError for a row without one of the fields.
+    """
     for item, where, row in rows:
         for field in eval_set.fields or row:
             if field not in row:

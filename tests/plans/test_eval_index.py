@@ -1,5 +1,6 @@
 """The stored index of protected items and its counts: made once, and held to their hashes when they are used again."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,35 @@ def test_a_digit_changed_in_the_counts_that_is_still_json_is_refused(layout: Lay
     assert path.read_bytes() != data
     with pytest.raises(CorruptDataError, match=r"counts\.json: sha256 of counts is"):
         used(layout)
+
+
+@pytest.mark.parametrize(
+    ("data", "fields", "why"),
+    [
+        (b"", ["answer"], "the file has no item"),
+        (b"\n \n", ["answer"], "the file has no item"),
+        (b'{"answer": 7}\n{"answer": null}\n', ["answer"], "none of its 2 items has a text in field answer"),
+        (
+            b'{"answer": "yes", "hint": "No."}\n{"answer": "", "hint": []}\n',
+            ["hint", "answer"],
+            r"2 items, 3 texts in fields answer, hint, each of fewer than 8 words \(decontaminate\.min_item_words\)",
+        ),
+    ],
+)
+def test_an_eval_set_that_would_protect_nothing_is_refused(
+    layout: Layout, data: bytes, fields: list[str], why: str
+) -> None:
+    """By a wrong field or an empty download the version would be called decontaminated, and be not."""
+    (layout.root / "evals/quiz.jsonl").write_bytes(data)
+    eval_sets(layout, sha256=hashlib.sha256(data).hexdigest(), fields=fields)
+    todo = f"correct its fields or its file, or leave the set out, in {layout.config(tiny.V1)}"
+    with pytest.raises(ConfigError, match=f"evals/quiz.jsonl: eval set quiz protects nothing: {why}; {todo}"):
+        used(layout)
+    assert not stored(layout)
+
+
+def test_an_eval_set_whose_items_a_person_exempted_is_no_mistake(layout: Layout) -> None:
+    whole = tiny.config()["decontaminate"]["eval_sets"]
+    tiny.write_config(layout, decontaminate={"eval_sets": whole, "exempt": ["quiz:0"]})
+    [counts] = used(layout)[1]
+    assert (counts["exempt"], counts["whole"], counts["cut"]) == (2, 0, 0)

@@ -27,7 +27,11 @@ def fields_of(data, *columns, **how):
 
 def texts(data, *fields):
     eval_set = EvalSet("quiz", "quiz.parquet", "0" * 64, "parquet", fields)
-    return [(one.item, one.field, one.text) for one in eval_index._texts(eval_set, data, "quiz.parquet")]
+    return found(eval_set, eval_index._rows(eval_set, data, "quiz.parquet"))
+
+
+def found(eval_set, rows):
+    return [(one.item, one.field, one.text) for one in eval_items.texts_of(eval_set, rows, "quiz.parquet")]
 
 
 ROWS = {"q": ["one", "two", "three"], "choices": [["a", "b"], [], ["c"]], "n": [1, 2, 3]}
@@ -47,12 +51,12 @@ def test_parquet_has_the_texts_of_the_same_rows_as_json_lines():
         b'{"q": "one", "c": {"text": ["x", "y"], "label": ["A", "B"]}}\n{"q": "two", "c": {"text": [], "label": ["A"]}}'
     )
     as_lines = EvalSet("quiz", "quiz.jsonl", "0" * 64, "jsonl", ("q", "c"))
-    found = [(one.item, one.field, one.text) for one in eval_items.read_texts(as_lines, io.BytesIO(lines), "quiz")]
+    expected = found(as_lines, eval_items.read_rows("jsonl", io.BytesIO(lines), "quiz"))
     table = pa.Table.from_pylist(
         [{"q": "one", "c": {"text": ["x", "y"], "label": ["A", "B"]}}, {"q": "two", "c": {"text": [], "label": ["A"]}}]
     )
-    assert len(found) == 7
-    assert texts(packed(table), "q", "c") == found
+    assert len(expected) == 7
+    assert texts(packed(table), "q", "c") == expected
 
 
 @pytest.mark.parametrize(

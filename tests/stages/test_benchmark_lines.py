@@ -19,7 +19,8 @@ cells = st.text(st.sampled_from('ab"\n\r,; é😀\u2028\u0085\x0b'), max_size=6)
 def items_read(data, form):
     """item -> its texts, as eval sets are read."""
     found = {}
-    for one in eval_items.read_texts(EvalSet("quiz", "", "", form, ()), io.BytesIO(data), "quiz"):
+    rows = eval_items.read_rows(form, io.BytesIO(data), "quiz")
+    for one in eval_items.texts_of(EvalSet("quiz", "", "", form, ()), rows, "quiz"):
         found.setdefault(one.item, []).append(one.text)
     return found
 

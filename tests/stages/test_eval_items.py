@@ -10,7 +10,7 @@ import zstandard
 
 from corpus_assets.kernels.exact_text import normalize
 from corpus_assets.kernels.ngram_match import EvalIndex, match
-from corpus_assets.stages.eval_items import EvalText, build_index, read_texts
+from corpus_assets.stages.eval_items import EvalText, build_index, read_rows, texts_of
 from formats.corpus_config import DecontaminationRules, EvalSet
 from formats.errors import ConfigError, CorruptDataError
 from tests.shared_data import DATA, needs_shared_data
@@ -23,7 +23,11 @@ def eval_set(*fields, name="quiz", format="jsonl"):
 
 
 def read(which, data):
-    return [(t.item, t.field, t.text) for t in read_texts(which, io.BytesIO(data), "quiz.file")]
+    return [(t.item, t.field, t.text) for t in read_texts(which, io.BytesIO(data))]
+
+
+def read_texts(which, stream):
+    return list(texts_of(which, read_rows(which.format, stream, "quiz.file"), "quiz.file"))
 
 
 def test_fields_of_json_lines_are_texts_of_their_own_named_by_line():
@@ -66,7 +70,7 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character():
 
 
 def test_half_a_surrogate_pair_in_a_key_is_no_part_of_an_items_name():
-    found = list(read_texts(eval_set("q"), io.BytesIO(rb'{"q": {"a\ud83d": "' + LONG.encode() + b'"}}'), "quiz.file"))
+    found = read_texts(eval_set("q"), io.BytesIO(rb'{"q": {"a\ud83d": "' + LONG.encode() + b'"}}'))
     index, _ = build_index(found, rules())
     assert index.entries == (("quiz", "0.q.a\ufffd"),)
     assert EvalIndex.from_bytes(index.to_bytes()).entries == index.entries
@@ -172,7 +176,7 @@ def test_real_eval_sets_protect_each_of_their_own_texts():
     every = []
     for which, path, items in sets:
         with open(DATA / "evals" / path, "rb") as file:
-            mine = list(read_texts(which, file, path))
+            mine = read_texts(which, file)
         assert len({text.item for text in mine}) == items
         every += mine
     index, counts = build_index(every, rules(*(which for which, _, _ in sets)))
