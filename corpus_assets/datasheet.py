@@ -15,7 +15,7 @@ from resources.store import Store
     deps=["manifest"],
     group_name="release",
     kinds={"html"},
-    code_version="2",
+    code_version="3",
     automation_condition=WHEN_READY,
 )
 def datasheet(context: dg.AssetExecutionContext, store: Store) -> dg.MaterializeResult:

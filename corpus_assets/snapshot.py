@@ -40,6 +40,7 @@ def snapshot(context: dg.AssetExecutionContext, store: Store, engine: EngineReso
             "seq_len": made.seq_len,
             "tokens_by_bucket": dg.MetadataValue.json(counts["tokens_by_bucket"]),
             "buckets": pictures.as_metadata(pictures.bars("tokens by bucket", counts["tokens_by_bucket"])),
+            "licences": pictures.as_metadata(pictures.bars("tokens by licence", counts["tokens_by_license"])),
             "path": dg.MetadataValue.path(str(made.folder)),
         },
     )

@@ -26,6 +26,8 @@ SEAL = "_EVIDENCE.json"
 PART_PATTERN = "part-{id:05d}.parquet"
 STAGE_VERSIONS, LEDGER_ROWS, COUNTS = "stage_versions.json", "ledger_rows.jsonl", "counts.json"
 DATASHEET_HTML, DATASHEET_MD, TRAINING_CONTENT = "datasheet.html", "DATASHEET.md", "TRAINING_CONTENT.md"
+TEXT_BYTES = "text_bytes"
+"""Of counts.json: source -> bytes of its published texts. Versions of before it was counted lack it."""
 SIDECAR = "created.json"
 """Clock times and the like; outside the seal and every digest."""
 BATCH_ROWS = 1 << 16

@@ -201,6 +201,10 @@ def _counts(told: _Told, published: Published | None) -> Iterator[str]:
     """counts.json is what `corpus trace` and the datasheet tell."""
     if published is not None and told.counts.get("shard_bytes") != published.num_bytes:
         yield f"shards have {published.num_bytes} bytes, {evidence.COUNTS} says {told.counts.get('shard_bytes')}"
+    if published is not None and evidence.TEXT_BYTES in told.counts:
+        of_text, says = dict(sorted(published.text_bytes.items())), told.counts[evidence.TEXT_BYTES]
+        if _without_zeros(of_text) != _without_zeros(says):
+            yield f"bytes of text by source are {of_text}, {evidence.COUNTS} says {says}"
     said = told.counts.get("sources")
     if not isinstance(said, dict) or not all(isinstance(one, dict) for one in said.values()):
         yield f"{evidence.COUNTS}: sources are {type(said).__name__}, expected an object of objects"

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from corpus_assets.commands.verify_report import Say, VerifyReport
 from corpus_assets.plans.for_people import plural
+from corpus_assets.stages.count_text import text_bytes
 from corpus_assets.validation import tables
 from formats import corpus_manifest, corpus_shard
 from formats.errors import CorruptDataError
@@ -26,7 +27,8 @@ COMPARED = ("id", "row", "lang", "split", "pii_redactions", "url")
 
 class Published:
     """What the shards hold, for the evidence to be held against: rows by (shard, source, licence); per shard a digest
-    of its rows that does not depend on their order; which permilles are val; and the bytes of their files.
+    of its rows that does not depend on their order; which permilles are val; the bytes of their files, and those of
+    the texts by source.
     """
 
     def __init__(self, num_shards: int) -> None:
@@ -34,12 +36,14 @@ class Published:
         self.digests = [0] * num_shards
         self.largest_val, self.smallest_train = -1, 1000
         self.num_bytes = 0
+        self.text_bytes: Counter[str] = Counter()
 
     def add(self, shard: int, first_row: int, batch: pa.RecordBatch) -> None:
         """Rows of a shard; `first_row` counts over the whole version."""
         pairs = pa.Table.from_batches([batch.select(["source_id", "license_spdx"])])
         for found in pairs.group_by(pairs.column_names).aggregate([([], "count_all")]).to_pylist():
             self.rows[shard, found["source_id"], found["license_spdx"]] += found["count_all"]
+        self.text_bytes.update(text_bytes(batch))
         number = pa.array(np.arange(first_row, first_row + batch.num_rows))
         columns = {**dict(zip(batch.schema.names, batch.columns, strict=True)), "row": number}
         add_rows(self.digests, np.full(batch.num_rows, shard), columns)

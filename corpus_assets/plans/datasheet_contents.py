@@ -7,12 +7,14 @@ from corpus_assets.plans import datasheet_pictures as drawn
 from corpus_assets.plans import datasheet_words
 from corpus_assets.plans import page_markup as markup
 from corpus_assets.plans.datasheet_figures import Figures
-from corpus_assets.plans.for_people import num_bytes, plural, share
+from corpus_assets.plans.datasheet_tokens import NO_SNAPSHOT
+from corpus_assets.plans.for_people import NONE, num_bytes, plural, share
 from corpus_assets.plans.page_markup import Html, Right
+from corpus_assets.plans.pictures import Picture
 from formats.judged_pages import BLOCKS, RESILIPARSE, TRAFILATURA
 from formats.reasons import Reason
 
-NUM_NAMED, MAX_LANGUAGES = 4, 40
+NUM_NAMED, MAX_LANGUAGES, MAX_TOKEN_PICTURES = 4, 40, 4
 
 
 def sources(figures: Figures) -> Html:
@@ -30,10 +32,12 @@ def sources(figures: Figures) -> Html:
                 one.counts["documents"],
                 one.counts["kept"],
                 markup.share_of(one.counts["kept"], one.counts["documents"]),
+                *_bytes(one.text_bytes, figures.text_bytes),
                 markup.share_of(one.counts["chars"], figures.num_chars),
             ]
         )
-    heads = ("source", "kind", "files", "bytes", "records", "documents", "kept", "kept of documents", "of characters")
+    heads = ["source", "kind", "files", "fetched", "records", "documents", "kept", "kept of documents"]
+    heads += ["bytes of text", "of bytes", "of characters"]
     papers = [
         [
             Html(f"<b>{markup.text(one.name)}</b>"),
@@ -46,25 +50,67 @@ def sources(figures: Figures) -> Html:
         for one in figures.sources
     ]
     paper_heads = ("source", "licence", "evidence of the licence", "attribution", "retrieved", "ledger row")
-    shares = markup.figure(drawn.source_shares(figures))
+    shares = markup.figure(drawn.source_shares(figures)) + _figure(drawn.source_bytes(figures))
     return Html(f"{shares}{markup.table(heads, rows)}<h3>Under which terms</h3>{markup.table(paper_heads, papers)}")
 
 
 def licenses(figures: Figures) -> Html:
+    """By documents, characters, bytes and, for each token set with a snapshot, tokens."""
+    named = [one.name for one in figures.token_sets]
     rows = [
         [
-            _terms(name),
-            documents,
-            markup.share_of(documents, figures.num_docs),
-            chars,
-            markup.share_of(chars, figures.num_chars),
-            _names([one.name for one in figures.sources if one.row.license_spdx == name]),
+            _terms(one.name),
+            one.documents,
+            markup.share_of(one.documents, figures.num_docs),
+            *_bytes(one.text_bytes, figures.text_bytes),
+            one.chars,
+            markup.share_of(one.chars, figures.num_chars),
+            *(one.tokens[name] for name in named),
+            _names([source.name for source in figures.sources if source.row.license_spdx == one.name]),
         ]
-        for name, documents, chars in figures.licenses()
+        for one in figures.licenses()
     ]
-    heads = ("licence", "documents", "of documents", "characters", "of characters", "sources")
-    pictures = markup.figure(drawn.licenses(figures)) + markup.figure(drawn.licenses_by_chars(figures))
-    return Html(pictures + markup.table(heads, rows))
+    heads = ["licence", "documents", "of documents", "bytes of text", "of bytes", "characters", "of characters"]
+    heads += [*(f"tokens of {name}" for name in named), "sources"]
+    pictures = [drawn.licenses(figures), drawn.licenses_by_bytes(figures), drawn.licenses_by_chars(figures)]
+    pictures += [drawn.licenses_by_tokens(figures, name) for name in named[:MAX_TOKEN_PICTURES]]
+    return Html("".join(map(_figure, pictures)) + markup.table(heads, rows) + _counted(figures))
+
+
+def tokens(figures: Figures) -> Html:
+    """The token sets that have a snapshot, or that none has."""
+    rows = [
+        [
+            markup.code(one.name, whole=True),
+            one.documents,
+            one.tokens,
+            one.seq_len,
+            ", ".join(f"{bucket} {share(n, one.tokens)}" for bucket, n in sorted(one.by_bucket.items())),
+            markup.code(one.snapshot_id),
+        ]
+        for one in figures.token_sets
+    ]
+    heads = ("token set", "documents", "tokens", "tokens a sequence", "by bucket", "snapshot")
+    return markup.table(heads, rows) if rows else markup.paragraph(NO_SNAPSHOT)
+
+
+def _bytes(part: int | None, whole: int | None) -> tuple[Right, Right]:
+    if part is None or whole is None:
+        return Right(NONE), Right(NONE)
+    return Right(num_bytes(part)), markup.share_of(part, whole)
+
+
+def _figure(picture: Picture | None) -> Html:
+    return markup.figure(picture) if picture else Html("")
+
+
+def _counted(figures: Figures) -> Html:
+    """What bytes and tokens are of."""
+    words = "Bytes are those of the published texts in UTF-8, after personal data was replaced."
+    if figures.text_bytes is None:
+        words = "The build of this version did not count bytes of text by source."
+    more = "" if figures.token_sets else f" {NO_SNAPSHOT}"
+    return markup.paragraph(words + more)
 
 
 def _terms(expression: str) -> Html:

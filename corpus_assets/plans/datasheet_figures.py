@@ -17,6 +17,7 @@ from corpus_assets.plans import datasheet_bins, datasheet_signals
 from corpus_assets.plans.datasheet_bins import Histogram
 from corpus_assets.plans.datasheet_hosts import HostCounts
 from corpus_assets.plans.datasheet_signals import SignalFigures
+from corpus_assets.plans.datasheet_tokens import TokenFigures, of_version
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.web_addresses import asks_for_sites, count_without
 from formats import evidence
@@ -45,6 +46,8 @@ class SourceFigures:
     counts: Mapping[str, Any]
     num_files: int
     num_bytes: int
+    text_bytes: int | None
+    """Of its published texts, UTF-8; None in a version of before they were counted."""
 
     @property
     def name(self) -> str:
@@ -56,6 +59,17 @@ class SourceFigures:
 
     def dropped(self, *reasons: str) -> int:
         return sum(self.counts["verdicts"].get(reason, 0) for reason in reasons)
+
+
+@dataclass(frozen=True)
+class LicenseFigures:
+    """The published rows under one licence; `tokens` by the names of token sets."""
+
+    name: str
+    documents: int
+    chars: int
+    text_bytes: int | None
+    tokens: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -75,6 +89,7 @@ class Figures:
     config: CorpusConfig
     sources: Sequence[SourceFigures]
     shard_bytes: int
+    token_sets: Sequence[TokenFigures] = ()
     lengths: Histogram = field(default_factory=lambda: Histogram(datasheet_bins.log_edges()))
     signals: list[SignalFigures] = field(default_factory=list)
     hosts: HostCounts = field(default_factory=HostCounts)
@@ -113,13 +128,27 @@ class Figures:
             found.update(one.counts[name])
         return found
 
-    def licenses(self) -> list[tuple[str, int, int]]:
-        """(licence, documents, characters) of the published rows, most characters first."""
-        documents, chars = Counter[str](), Counter[str]()
+    @property
+    def text_bytes(self) -> int | None:
+        """UTF-8 bytes of the published texts; None in a version of before they were counted."""
+        return _sum_of([one.text_bytes for one in self.sources])
+
+    def licenses(self) -> list[LicenseFigures]:
+        """Those of the ledger rows, most characters first."""
+        by_name: dict[str, list[SourceFigures]] = {}
         for one in self.sources:
-            documents[one.row.license_spdx] += one.counts["kept"]
-            chars[one.row.license_spdx] += one.counts["chars"]
-        return sorted(((name, documents[name], chars[name]) for name in documents), key=lambda row: (-row[2], row[0]))
+            by_name.setdefault(one.row.license_spdx, []).append(one)
+        found = [
+            LicenseFigures(
+                name,
+                sum(one.counts["kept"] for one in mine),
+                sum(one.counts["chars"] for one in mine),
+                _sum_of([one.text_bytes for one in mine]),
+                {one.name: one.by_license.get(name, 0) for one in self.token_sets},
+            )
+            for name, mine in by_name.items()
+        ]
+        return sorted(found, key=lambda one: (-one.chars, one.name))
 
     def funnel(self) -> list[FunnelStep]:
         """From records to published rows. What leaves within a source as an exact duplicate is counted with those over
@@ -147,7 +176,7 @@ class Figures:
 def measure(version: PublishedVersion) -> Figures:
     """Read the evidence. Raises CorruptDataError for a changed file, and when rows and counts.json disagree."""
     sources = _sources(version)
-    figures = Figures(version, version.config(), sources, version.counts["shard_bytes"])
+    figures = Figures(version, version.config(), sources, version.counts["shard_bytes"], of_version(version))
     figures.signals = _signals_to_draw(figures)
     signals = [one.rule.signal for one in figures.signals]
     names = ("id", "source_id", "url", "lang", "n_chars", "verdict", "rules_not_applied", *signals)
@@ -174,10 +203,16 @@ def _sources(version: PublishedVersion) -> list[SourceFigures]:
         for source, n in zip(batch.column("source_id").to_pylist(), batch.column("num_bytes").to_pylist(), strict=True):
             files[source] += 1
             num_bytes[source] += n
-    counts = version.counts["sources"]
+    counts, texts = version.counts["sources"], version.counts.get(evidence.TEXT_BYTES, {})
     return [
-        SourceFigures(row, counts[name], files[name], num_bytes[name]) for name, row in sorted(version.rows.items())
+        SourceFigures(row, counts[name], files[name], num_bytes[name], texts.get(name))
+        for name, row in sorted(version.rows.items())
     ]
+
+
+def _sum_of(numbers: Sequence[int | None]) -> int | None:
+    known = [n for n in numbers if n is not None]
+    return sum(known) if len(known) == len(numbers) else None
 
 
 def _signals_to_draw(figures: Figures) -> list[SignalFigures]:

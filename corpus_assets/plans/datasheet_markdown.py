@@ -2,7 +2,8 @@
 
 from corpus_assets.plans import datasheet_pictures, datasheet_words
 from corpus_assets.plans.datasheet_figures import Figures
-from corpus_assets.plans.for_people import num_bytes, share
+from corpus_assets.plans.datasheet_tokens import NO_SNAPSHOT
+from corpus_assets.plans.for_people import NONE, num_bytes, share
 from corpus_assets.plans.page_markdown import escaped, table
 from formats.evidence import DATASHEET_HTML
 from formats.reasons import Reason
@@ -25,7 +26,7 @@ def render(figures: Figures) -> str:
         f"![from records to published documents]({datasheet_pictures.funnel(figures).as_data_uri()})",
         "## Sources",
         table(
-            ("source", "licence", "fetched", "documents", "kept", "of characters"),
+            ("source", "licence", "fetched", "documents", "kept", "bytes of text", "of characters"),
             [
                 (
                     one.name,
@@ -33,6 +34,7 @@ def render(figures: Figures) -> str:
                     num_bytes(one.num_bytes),
                     f"{one.counts['documents']:,}",
                     f"{one.counts['kept']:,}",
+                    NONE if one.text_bytes is None else num_bytes(one.text_bytes),
                     share(one.counts["chars"], figures.num_chars),
                 )
                 for one in sources
@@ -41,10 +43,21 @@ def render(figures: Figures) -> str:
         ),
         "## Licences",
         table(
-            ("licence", "documents", "characters", "of characters"),
-            [(name, f"{n:,}", f"{chars:,}", share(chars, figures.num_chars)) for name, n, chars in figures.licenses()],
+            ("licence", "documents", "bytes of text", "characters", "of characters"),
+            [
+                (
+                    one.name,
+                    f"{one.documents:,}",
+                    NONE if one.text_bytes is None else num_bytes(one.text_bytes),
+                    f"{one.chars:,}",
+                    share(one.chars, figures.num_chars),
+                )
+                for one in figures.licenses()
+            ],
             max_rows=MAX_ROWS,
         ),
+        "## Tokens",
+        _tokens(figures),
         "## Languages",
         table(
             ("language", "documents"),
@@ -65,3 +78,20 @@ def render(figures: Figures) -> str:
         f"All of it, with pictures: {DATASHEET_HTML}, beside this file.",
     ]
     return "\n\n".join(blocks) + "\n"
+
+
+def _tokens(figures: Figures) -> str:
+    """A row a licence and token set, or that no token set has a snapshot."""
+    if not figures.token_sets:
+        return escaped(NO_SNAPSHOT)
+    rows = [
+        (
+            token_set.name,
+            one.name,
+            f"{one.tokens[token_set.name]:,}",
+            share(one.tokens[token_set.name], token_set.tokens),
+        )
+        for token_set in figures.token_sets
+        for one in figures.licenses()
+    ]
+    return table(("token set", "licence", "tokens", "of tokens"), rows, max_rows=MAX_ROWS)

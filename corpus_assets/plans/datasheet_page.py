@@ -25,6 +25,7 @@ def render(figures: Figures) -> str:
         ("hosts", "Hosts", contents.hosts(figures)),
         ("dates", "Dates", contents.dates(figures)),
         ("splits", "Splits", contents.splits(figures)),
+        ("tokens", "Tokens", contents.tokens(figures)),
         ("settings", "Settings that differ from the defaults", making.settings(figures)),
         ("stages", "Made by", making.stages(figures)),
         ("drop", "How to read a drop", making.how_to_read(figures)),

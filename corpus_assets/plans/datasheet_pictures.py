@@ -26,14 +26,37 @@ def source_shares(figures: Figures) -> Picture:
     return _largest("published characters by source", counts)
 
 
+def source_bytes(figures: Figures) -> Picture | None:
+    """Published bytes by source, the largest first; None where they were not counted."""
+    counts = {one.name: one.text_bytes for one in figures.sources}
+    return _largest("published bytes by source", _known(counts)) if figures.text_bytes is not None else None
+
+
 def licenses(figures: Figures) -> Picture:
     """Published documents by licence."""
-    return _largest("published documents by licence", {name: n for name, n, _ in figures.licenses()})
+    return _largest("published documents by licence", {one.name: one.documents for one in figures.licenses()})
+
+
+def licenses_by_bytes(figures: Figures) -> Picture | None:
+    """Published bytes by licence; None where they were not counted."""
+    counts = {one.name: one.text_bytes for one in figures.licenses()}
+    return _largest("published bytes by licence", _known(counts)) if figures.text_bytes is not None else None
 
 
 def licenses_by_chars(figures: Figures) -> Picture:
     """Published characters by licence."""
-    return _largest("published characters by licence", {name: n for name, _, n in figures.licenses()})
+    return _largest("published characters by licence", {one.name: one.chars for one in figures.licenses()})
+
+
+def licenses_by_tokens(figures: Figures, token_set: str) -> Picture:
+    """Tokens of one token set by licence."""
+    return _largest(
+        f"tokens of {token_set} by licence", {one.name: one.tokens[token_set] for one in figures.licenses()}
+    )
+
+
+def _known(counts: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: n for name, n in counts.items() if n is not None}
 
 
 def languages(figures: Figures) -> Picture:

@@ -171,7 +171,7 @@ def _uses(figures: Figures) -> Iterator[Question]:
 
 def _distribution(figures: Figures) -> Iterator[Question]:
     topic = "Distribution"
-    terms = ", ".join(f"{name} ({plural(n, 'document')})" for name, n, _ in figures.licenses())
+    terms = ", ".join(f"{one.name} ({plural(one.documents, 'document')})" for one in figures.licenses())
     names = ", ".join(sorted({one.row.attribution for one in figures.sources}))
     yield Question(topic, "Will others get it?")
     yield Question(topic, "How, and under which identifier?", f"SHA-256 of the manifest: {figures.version.digest}.")

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,20 +153,20 @@ def is_of(layout: Layout, key: VersionKey, evidence: Evidence) -> bool:
         return False
 
 
-def write(build: Build, pairs: list[Pair], evidence: Evidence, shards: Sequence[Shard]) -> None:
-    """Write and seal the evidence folder whole, in place of an older one; `shards` are those to be published. Raises
-    ConfigError when the config changed since the version was loaded.
+def write(build: Build, pairs: list[Pair], evidence: Evidence, shards: Dataset) -> None:
+    """Write and seal the evidence folder whole, in place of an older one; `shards` are those to be published, with the
+    bytes of their text by source as notes. Raises ConfigError when the config changed since the version was loaded.
     """
     out = build.layout.evidence(pairs[0].version.key)
     temporary = out.with_name(out.name + ".tmp")
     try:
-        _fill(temporary, build, pairs, evidence, sum(shard.num_bytes for shard in shards))
+        _fill(temporary, build, pairs, evidence, shards)
         durable.swap_folder(temporary, out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, shard_bytes: int) -> None:
+def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, shards: Dataset) -> None:
     parts = _write_documents(temporary / "documents", evidence)
     written: dict[str, Shard | bytes] = {f"documents/{Path(part.path).name}": part for part in parts}
     tables = {
@@ -199,7 +198,10 @@ def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, 
     sets = eval_counts(eval_index(build, pairs[0].version))
     rules = {pair.row.source_id: all_rules(pair) for pair in pairs}
     counts = {**evidence.funnel.as_json(), "near_duplicates": notes, "eval_sets": sets, "rules": rules}
-    counts |= {"not_configured": [] if pairs[0].config.ppl else ["ppl"], "shard_bytes": shard_bytes}
+    counts |= {"not_configured": [] if pairs[0].config.ppl else ["ppl"], "shard_bytes": shards.num_bytes}
+    counts |= {
+        evidence_files.TEXT_BYTES: {pair.row.source_id: shards.notes.get(pair.row.source_id, 0) for pair in pairs}
+    }
     files = {
         evidence_files.STAGE_VERSIONS: evidence_files.json_bytes(evidence.made_of),
         evidence_files.COUNTS: evidence_files.json_bytes(counts),

@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +68,7 @@ def publish(build: Build, pairs: list[Pair]) -> Published:
         temporary.mkdir()
         try:
             shards = _write_shards(build, pairs, temporary)
-            manifest = _manifest(pairs, shards, evidence.funnel)
+            manifest = _manifest(pairs, shards.shards, evidence.funnel)
             corpus_manifest.write(temporary, manifest)
             made = hashlib.sha256(corpus_manifest.to_bytes(manifest)).hexdigest()
             _refuse_other_bytes(build.layout, version, made)
@@ -133,8 +133,8 @@ def _refuse_other_bytes(layout: Layout, version: Version, new: str) -> None:
     )
 
 
-def _write_shards(build: Build, pairs: list[Pair], folder: Path) -> list[dataset.Shard]:
-    """The published rows in the order of their ids, cut every `shard_rows` rows."""
+def _write_shards(build: Build, pairs: list[Pair], folder: Path) -> Dataset:
+    """The published rows in the order of their ids, cut every `shard_rows` rows. Notes: bytes of text by source."""
     config = pairs[0].config
     placed = placed_rows(build, pairs).open()
     num_shards = corpus_shard.num_shards(placed.rows, config.shard_rows)
@@ -159,19 +159,19 @@ def _write_shards(build: Build, pairs: list[Pair], folder: Path) -> list[dataset
         writer="formats.corpus_shard:write_shard",
         name=corpus_shard.name_pattern(num_shards),
     )
-    rows, task = scrubbed_version(build, pairs), Task(f"{_STAGES}.place_rows:as_shard")
+    rows, task = scrubbed_version(build, pairs), Task(f"{_STAGES}.count_text:as_counted_shard")
     made = build.engine.sort_reduce(rows, task, dest, bucket="out_shard", keys=("row",), first=first)
     if made.shards:
-        return list(made.shards)
+        return made
     empty = corpus_shard.write_shard(0, dest.path(0), [], corpus_shard.SCHEMA, row_group_bytes=config.row_group_bytes)
-    return [empty]
+    return Dataset(corpus_shard.SCHEMA, (empty,))
 
 
 def _concat(build: Build, pairs: list[Pair], stage: Any) -> Dataset:
     return dataset.concat([stage(build, pair).open() for pair in pairs])
 
 
-def _manifest(pairs: list[Pair], shards: list[dataset.Shard], funnel: Funnel) -> dict[str, Any]:
+def _manifest(pairs: list[Pair], shards: Sequence[dataset.Shard], funnel: Funnel) -> dict[str, Any]:
     config = pairs[0].config
     near = config.dedup.near
     dropped = funnel.dropped

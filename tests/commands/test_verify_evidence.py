@@ -163,6 +163,8 @@ def test_a_table_that_sums_to_something_else_is_found(layout, table, change, wor
         (lambda v: {**v, "sources": {"web": v["sources"]["web"]}}, "sources fables are missing"),
         (lambda v: {**v, "sources": [1]}, "sources are list"),
         (lambda v: {**v, "shard_bytes": v["shard_bytes"] + 1}, "shards have"),
+        (lambda v: {**v, "text_bytes": {**v["text_bytes"], "web": 1}}, "bytes of text by source are"),
+        (lambda v: {**v, "text_bytes": None}, "says None"),
         (lambda v: {**v, "sources": {name: {**one, "rejects": {}} for name, one in v["sources"].items()}}, "says 0"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,9 @@ def republish(layout: Layout, key: VersionKey, change: Callable[[Rows], None]) -
         row for entry in manifest["shards"] for b in corpus_shard.read_shard(out, entry) for row in b.to_pylist()
     ]
     change(rows)
+    text_bytes: Counter[str] = Counter()
     for row in rows:
+        text_bytes[row["source_id"]] += len(row["text"].encode())
         row |= {"n_chars": len(row["text"]), "sha256": hashlib.sha256(row["text"].encode()).digest()}
     num_bytes = 0
     for i, (name, entry) in enumerate(zip(names, manifest["shards"], strict=True)):
@@ -49,7 +52,11 @@ def republish(layout: Layout, key: VersionKey, change: Callable[[Rows], None]) -
     corpus_manifest.write(out, manifest)
     durable.write_lock(layout.lock(key), out / corpus_manifest.NAME_ON_DISK)
     counts = durable.json_of(layout.evidence(key) / evidence.COUNTS)
-    evidence_rows.write_json(layout.evidence(key), evidence.COUNTS, {**counts, "shard_bytes": num_bytes})
+    evidence_rows.write_json(
+        layout.evidence(key),
+        evidence.COUNTS,
+        {**counts, "shard_bytes": num_bytes, evidence.TEXT_BYTES: dict(text_bytes)},
+    )
     evidence_rows.seal_as_it_lies(layout.evidence(key))
 
 

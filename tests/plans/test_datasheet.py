@@ -35,16 +35,18 @@ from corpus_assets.plans.datasheet import write_datasheet
 from corpus_assets.plans.datasheet_bins import Histogram, edge_words, for_rule, log_edges
 from corpus_assets.plans.datasheet_figures import measure
 from corpus_assets.plans.datasheet_hosts import HostCounts
+from corpus_assets.plans.datasheet_tokens import NO_SNAPSHOT
 from corpus_assets.plans.datasheet_words import license_parts
 from corpus_assets.plans.published_version import open_published
 from formats import corpus_manifest, durable, evidence
+from formats.corpus_shard import read_shards
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
-from formats.naming import VersionKey
+from formats.naming import TokensKey, VersionKey
 from formats.reasons import MODEL_RULES, RULE_BIT, RULES
 from tests import faults
 from tests.formats import evidence_rows
-from tests.plans import tiny_corpus
+from tests.plans import tiny_corpus, tiny_snapshot
 from tests.plans.tiny_corpus import V1, V2
 
 
@@ -55,6 +57,14 @@ def layout(tmp_path) -> Layout:
 
 def evidence_of(layout: Layout, key: VersionKey) -> list[dict[str, Any]]:
     return pq.read_table(layout.evidence(key) / "documents").to_pylist()
+
+
+def text_bytes_of(layout: Layout, key: VersionKey) -> Counter[str]:
+    """Source -> bytes of its published texts, counted one by one."""
+    counted: Counter[str] = Counter()
+    for doc in read_shards(layout.version(key)):
+        counted[doc.source_id] += len(doc.text.encode())
+    return counted
 
 
 class Page(HTMLParser):
@@ -102,9 +112,12 @@ def test_figures_are_those_of_a_slow_count_of_the_evidence(layout, key):
         assert chars == sum(row["n_chars"] for row in kept if urlsplit(row["url"]).hostname == host)
     edges, counts = figures.lengths.trimmed()
     assert counts == [sum(low <= row["n_chars"] < high for row in kept) for low, high in pairwise(edges)]
-    for licence, documents, chars in figures.licenses():
-        mine = [row for row in kept if tiny_corpus.SOURCES[row["source_id"]]["license_spdx"] == licence]
-        assert (documents, chars) == (len(mine), sum(row["n_chars"] for row in mine))
+    texts = text_bytes_of(layout, key)
+    assert {one.name: one.text_bytes for one in figures.sources} == {"fables": texts["fables"], "web": texts["web"]}
+    for one in figures.licenses():
+        mine = [row for row in kept if tiny_corpus.SOURCES[row["source_id"]]["license_spdx"] == one.name]
+        assert (one.documents, one.chars) == (len(mine), sum(row["n_chars"] for row in mine))
+        assert one.text_bytes == sum(texts[source] for source in {row["source_id"] for row in mine})
     clusters = pq.read_table(layout.evidence(key) / "clusters.parquet").to_pylist()
     assert sum(n for n, _, _ in figures.clusters) == len(clusters)
     assert sum(n for _, n, _ in figures.clusters) == sum(row["size"] for row in clusters)
@@ -208,7 +221,9 @@ def test_every_figure_that_people_ask_for_is_drawn(layout):
     drawn = set(re.findall(r'aria-label="([^"]*)"', html))
     assert drawn >= {
         "published characters by source",
+        "published bytes by source",
         "published documents by licence",
+        "published bytes by licence",
         "published characters by licence",
         "published documents by language",
         "from records to published documents",
@@ -222,6 +237,61 @@ def test_every_figure_that_people_ask_for_is_drawn(layout):
     limits = measure(open_published(layout, V1)).signals
     assert html.count('<line class="limit"') == len(limits) > datasheet_drops.NUM_SHOWN
     assert html.count("<details>") == html.count("</details>") == 1
+
+
+def test_bytes_are_those_of_utf_8_after_personal_data_was_replaced(layout):
+    """Of texts beyond ASCII: bytes are more than characters, and a redaction changes both."""
+    fables = [{"path": "a.txt", "text": f"{tiny_corpus.GARDEN} Ž{'é' * 40} 狐"}]
+    layout = tiny_corpus.write_inputs(layout.root.with_name("other"), {"fables": fables, "web": []})
+    tiny_corpus.build(layout, V1)
+    (doc,) = read_shards(layout.version(V1))
+    assert "<EMAIL>" in doc.text
+    figures = measure(open_published(layout, V1))
+    assert figures.text_bytes == len(doc.text.encode()) > len(doc.text)
+    assert [one.text_bytes for one in figures.sources] == [figures.text_bytes, 0]
+
+
+def test_a_version_of_before_bytes_were_counted_says_so_and_has_a_datasheet(layout):
+    counts = json.loads((layout.evidence(V1) / evidence.COUNTS).read_bytes())
+    del counts[evidence.TEXT_BYTES]
+    evidence_rows.write_json(layout.evidence(V1), evidence.COUNTS, counts)
+    evidence_rows.seal_as_it_lies(layout.evidence(V1))
+    sheet = write_datasheet(layout, V1)
+    html = sheet.html.read_text()
+    assert "did not count bytes of text by source" in Page(html).text
+    assert "published bytes by" not in html
+    assert verify_version(layout, V1).ok
+
+
+def test_tokens_are_those_of_the_snapshots_that_are_here_and_nothing_is_estimated(tmp_path):
+    layout, made = tiny_snapshot.copy(tmp_path / "root")
+    lock = layout.snapshot_lock(TokensKey(V1, made.document["tokens"]))
+    counts, corpus = made.document["counts"], lock.read_text()
+    figures = measure(open_published(layout, V1))
+    assert [(one.name, one.tokens) for one in figures.token_sets] == [(made.document["tokens"], counts["tokens"])]
+    name = figures.token_sets[0].name
+    by_licence = {one.name: one.tokens[name] for one in figures.licenses()}
+    assert by_licence == counts["tokens_by_license"]
+    assert sum(by_licence.values()) == counts["tokens"]
+    html = datasheet_page.render(figures)
+    assert f"tokens of {name} by licence" in html
+    assert f"{counts['tokens']:,}" in Page(html).cells
+    assert NO_SNAPSHOT not in Page(html).text
+    other = snapshots_in(layout) - {corpus.strip()}
+    for left_out in (other.pop(), "0" * 64):  # of another version; one that is not here
+        lock.write_text(left_out + "\n")
+        sheet = write_datasheet(layout, V1)
+        assert Page(sheet.html.read_text()).text.count(NO_SNAPSHOT) == 2
+        assert "no token snapshot of this version" in sheet.markdown
+        assert "tokens of" not in sheet.html.read_text()
+    lock.write_text(corpus)
+    faults.flip_byte(made.folder / "manifest.json", 40)
+    with pytest.raises(CorruptDataError, match="snapshot"):
+        write_datasheet(layout, V1)
+
+
+def snapshots_in(layout: Layout) -> set[str]:
+    return {folder.name for folder in layout.snapshots.iterdir() if folder.is_dir()}
 
 
 def hundred_sources(figures: datasheet_figures.Figures, retrieved: list[str]) -> datasheet_figures.Figures:
@@ -327,7 +397,7 @@ def test_the_short_form_is_small_and_has_the_funnel_as_a_picture(layout):
     assert picture
     assert "published" in "".join(ElementTree.fromstring(base64.b64decode(picture[1])).itertext())
     columns = [line.replace("\\|", "").count("|") for line in sheet.markdown.splitlines() if line.startswith("| ")]
-    assert set(columns) <= {3, 4, 5, 7}
+    assert set(columns) <= {3, 4, 6, 8}
 
 
 def test_equal_evidence_gives_equal_bytes_wherever_and_whenever(layout, tmp_path):

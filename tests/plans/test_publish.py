@@ -183,17 +183,18 @@ def test_a_lock_that_was_changed_is_named_and_left(layout: Layout, lock: str, wo
     assert bytes_of(layout) == before
 
 
-def _rewritten(change: Callable[[tampering.Rows], Any]) -> Callable[..., list[dataset.Shard]]:
+def _rewritten(change: Callable[[tampering.Rows], Any]) -> Callable[..., dataset.Dataset]:
     """`_write_shards` with a fault in it: `change` edits the rows of the first shard before they are written."""
     real = publishing._write_shards
 
-    def write(build: Any, pairs: Any, folder: Path) -> list[dataset.Shard]:
-        first, *others = real(build, pairs, folder)
+    def write(build: Any, pairs: Any, folder: Path) -> dataset.Dataset:
+        made = real(build, pairs, folder)
+        first, *others = made.shards
         rows = pa.Table.from_batches(dataset.read_shard(first), corpus_shard.SCHEMA).to_pylist()
         change(rows)
         batch = pa.RecordBatch.from_pylist(rows, corpus_shard.SCHEMA)
         again = corpus_shard.write_shard(0, Path(first.path), [batch], corpus_shard.SCHEMA, row_group_bytes=1 << 20)
-        return [again, *others]
+        return replace(made, shards=(again, *others))
 
     return write
 
@@ -240,12 +241,14 @@ def test_counts_that_do_not_add_up_are_never_published(
     unpublish(layout)
     real_shards, real_count = publishing._write_shards, evidence_plan.count
 
-    def without_the_last_shard(build: Any, pairs: Any, folder: Path) -> list[dataset.Shard]:
-        shards = real_shards(build, pairs, folder)
+    def without_the_last_shard(build: Any, pairs: Any, folder: Path) -> dataset.Dataset:
+        made = real_shards(build, pairs, folder)
+        shards = made.shards
         Path(shards[-1].path).unlink()
         for i, shard in enumerate(shards[:-1]):
             Path(shard.path).rename(folder / corpus_shard.shard_name(i, 3))
-        return [replace(s, path=str(folder / corpus_shard.shard_name(s.id, 3))) for s in shards[:-1]]
+        left = [replace(s, path=str(folder / corpus_shard.shard_name(s.id, 3))) for s in shards[:-1]]
+        return replace(made, shards=tuple(left))
 
     def without_a_drop(raw: Any, outcomes: Any) -> Any:
         funnel = real_count(raw, outcomes)
