@@ -14,6 +14,7 @@ from formats.dataset import Shard
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.json_fields import Kind, Number, Problem, Text, Whole
 from formats.json_fields import Listing as ListOf
+from formats.json_kinds import HEX_SHA256
 from formats.json_tables import table
 from formats.json_words import described
 from formats.naming import MAX_LENGTH, NAME, check_name
@@ -37,7 +38,6 @@ DISAGREE = (
 )
 """What to do where lock and manifest disagree."""
 _LINE = r"[^\x00-\x1f\x7f]+"
-_HEX = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 
 
 def shard_name(i: int, n: int) -> str:
@@ -86,7 +86,7 @@ def _name(kind: str) -> Text:
 @dataclass(frozen=True)
 class ShardEntry:
     name: Annotated[str, Text(r"shard-[0-9]{5,}-of-[0-9]{5,}\.parquet", "shard-<iiiii>-of-<nnnnn>.parquet")]
-    sha256: Annotated[str, _HEX]
+    sha256: Annotated[str, HEX_SHA256]
     rows: Annotated[int, Whole()]
 
 
@@ -123,7 +123,7 @@ class Manifest:
     dedup: Dedup
     pii: Pii
     ledger_ref: Annotated[str, Text(_LINE)]
-    config_sha256: Annotated[str, _HEX]
+    config_sha256: Annotated[str, HEX_SHA256]
 
     def rules(self) -> Iterator[Problem]:
         """What one key says about another: counts, names in order, every shard but the last of equal length."""

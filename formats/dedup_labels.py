@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from formats import durable
 from formats.errors import ConfigError
 from formats.json_fields import Choice, Listing, Text, Whole
+from formats.json_kinds import HEX_SHA256
 from formats.json_tables import table
 
 VERSION = 1
@@ -40,7 +41,7 @@ class DedupLabels:
     format: Annotated[str, Choice((FORMAT,))]
     version: Annotated[int, Whole(VERSION, VERSION)]
     corpus: Annotated[str, Text(says="<dataset>.<version>")]
-    manifest_sha256: Annotated[str, Text(r"[0-9a-f]{64}", "64 lower-case hex digits")]
+    manifest_sha256: Annotated[str, HEX_SHA256]
     seed: Annotated[int, Whole()]
     labels: Annotated[tuple[Label, ...], Listing(table(Label), min_items=1)]
 

@@ -17,6 +17,7 @@ from formats import dataset, durable
 from formats.dataset import Shard
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.json_fields import Choice, Kind, Problem, Text, Whole
+from formats.json_kinds import HEX_SHA256
 from formats.json_tables import table
 from formats.json_words import described
 from formats.stage_tables import COUNTED_SIGNALS, NULLABLE, PII_KINDS, SHA256
@@ -186,7 +187,7 @@ TABLES = SCHEMAS | OPTIONAL
 
 @dataclass(frozen=True)
 class SealedFile:
-    sha256: Annotated[str, Text(r"[0-9a-f]{64}", "64 lower-case hex digits")]
+    sha256: Annotated[str, HEX_SHA256]
     bytes: Annotated[int, Whole()]
 
 

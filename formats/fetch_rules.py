@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from formats.json_fields import Kind, Number, OrNull, Problem, Text, Whole, first_problems
+from formats.json_kinds import name_of
 from formats.json_tables import MapOf, Rules, table
 from formats.json_words import described
-from formats.ledger import name_of
 
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _SIZE = rf"([1-9][0-9]{{0,11}}) ?({'|'.join(_UNITS)})"

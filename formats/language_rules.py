@@ -1,9 +1,16 @@
-"""What a rule's limit is in one language where it differs from the profile's. Spec: language_rules.md.
+"""The section `lang` of a corpus config, and what a rule's limit is in a language where it differs from the profile's.
 
-They decide only where a config says `lang: {own_rules: true}`. In people's units, as in formats.reasons.
+Spec: language_rules.md. The limits decide only where a config says `lang: {own_rules: true}`. In people's units, as in
+formats.reasons.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from formats.json_fields import Choice, SetOf
+from formats.json_kinds import LANGUAGE
+from formats.json_tables import Rules
 
 Limits = Mapping[str, float | None]
 
@@ -53,3 +60,14 @@ LANGUAGE_LIMITS: Mapping[str, Mapping[str, Limits]] = {"prose": _prose(), "code"
 """Profile -> language -> reason -> limit; None: the rule does not apply. Where a language has no limit for stop words,
 that rule does not apply to it.
 """
+
+
+@dataclass(frozen=True)
+class LanguageRules(Rules):
+    """An empty `allow` keeps every language, `und` too. The second voice is asked always, or where the first is
+    unsure. With `own_rules` each language has limits and stop words of its own (language_rules.md).
+    """
+
+    allow: Annotated[tuple[str, ...], SetOf(LANGUAGE)] = ()
+    second_voice: Annotated[str, Choice(("always", "unsure"))] = "always"
+    own_rules: bool = False

@@ -16,9 +16,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from formats import canonical, durable, naming
+from formats import canonical, durable
 from formats.errors import ConfigError
 from formats.json_fields import Choice, Problem, SetOf, Text, Whole, first_problems
+from formats.json_kinds import HEX_SHA256, name_of
 from formats.json_tables import Key, table
 from formats.json_words import described, shown_key
 from formats.ledger_urls import wrong_url, wrong_words
@@ -29,21 +30,6 @@ MAPPED_KINDS = ("jsonl", "parquet")
 CONTAINERS = ("tar", "zip")
 MAX_VIOLATIONS = 1_000
 """So many of one ledger are named; a person mends these first."""
-_SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
-
-
-def name_of(kind: str) -> Text:
-    """A field that holds the name of a source, dataset, …."""
-
-    def wrong(name: str) -> str | None:
-        try:
-            naming.check_name(kind, name)
-        except ConfigError as error:
-            return str(error)
-        return None
-
-    says = f"a name {naming.NAME.pattern}"
-    return Text(naming.NAME.pattern, says, wrong, max_length=naming.MAX_LENGTH)
 
 
 def _wrong_date(text: str) -> str | None:
@@ -59,7 +45,7 @@ class LedgerFile:
     """One file as served. `url` names it for ever: documents' urls begin with it."""
 
     url: Annotated[str, Text(says="a URL or a path", check=wrong_url)]
-    sha256: Annotated[str, _SHA256]
+    sha256: Annotated[str, HEX_SHA256]
     num_bytes: Annotated[int, Whole(0), Key("bytes")]
 
 

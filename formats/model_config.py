@@ -4,14 +4,15 @@ One file a model, `models/<name>.yaml`: what it says decides every byte of the m
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from formats import canonical
+from formats import config_document
+from formats.config_document import Config
 from formats.errors import ConfigError
-from formats.json_fields import Choice, OrNull, Problem, SetOf, Text, Whole
-from formats.json_tables import Rules, table
-from formats.ledger import name_of
+from formats.json_fields import Choice, OrNull, Problem, SetOf, Text, Whole, first_problems
+from formats.json_kinds import LANGUAGE, name_of
+from formats.json_tables import table
 from formats.naming import VersionKey
 
 QUALITY, SAFETY, PERPLEXITY = "quality", "safety", "perplexity"
@@ -25,7 +26,7 @@ _NAME = r"[a-z0-9][a-z0-9_-]*"
 
 
 @dataclass(frozen=True)
-class ModelConfig(Rules):
+class ModelConfig(Config):
     """Everything that decides what a model is. `documents`: what raw_fetch holds of sources of `version`, or what the
     version published as train. `negative` are what a classifier tells `positive` from; a language model has none.
     """
@@ -36,11 +37,9 @@ class ModelConfig(Rules):
     positive: Annotated[tuple[str, ...], SetOf(name_of("source"), min_items=1)]
     negative: Annotated[tuple[str, ...], SetOf(name_of("source"))] = ()
     documents: Annotated[str, Choice((RAW, PUBLISHED))] = RAW
-    lang: Annotated[str | None, OrNull(Text(r"[a-z]{2}|und", "an ISO 639-1 code or und"))] = None
+    lang: Annotated[str | None, OrNull(LANGUAGE)] = None
     max_chars: Annotated[int | None, OrNull(Whole(1))] = None
     seed: Annotated[int, Whole(0, 2**32 - 1)] = 1
-    config_sha256: str = "0" * 64
-    """SHA-256 of the document as it was written; not a setting."""
 
     def rules(self) -> Iterator[Problem]:
         try:
@@ -70,13 +69,9 @@ class ModelConfig(Rules):
 
 
 def problems(document: Any) -> list[Problem]:
-    """Every setting that is wrong in a parsed document."""
-    return list(table(ModelConfig).problems(document, ""))
+    """Every setting that is wrong in a parsed document, or the first MAX_PROBLEMS."""
+    return first_problems(table(ModelConfig), document)
 
 
 def from_document(document: Any) -> ModelConfig:
-    """The config of a parsed document. Raises ConfigError that names every setting that is wrong."""
-    if found := problems(document):
-        raise ConfigError("\n".join(f"{path}: {wrong}" if path else wrong for path, wrong in found))
-    config: ModelConfig = table(ModelConfig).build(document)
-    return replace(config, config_sha256=canonical.digest(table(ModelConfig).canonical(document)))
+    return config_document.from_document(table(ModelConfig), document)

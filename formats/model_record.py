@@ -12,12 +12,12 @@ from typing import Annotated, Any
 from formats import canonical, durable
 from formats.errors import CorruptDataError
 from formats.json_fields import Choice, Kind, Problem, Text, Whole
+from formats.json_kinds import HEX_SHA256
 from formats.json_tables import table
 from formats.json_words import described
 from formats.model_config import KINDS
 
 FORMAT, VERSION = "model_record", 1
-_SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 _TODO = "delete it and train the model again; a model that a config pins stays where it is"
 
 
@@ -42,10 +42,10 @@ class ModelRecord:
     version: Annotated[int, Whole(VERSION, VERSION)]
     model: Annotated[str, Text(says="the name of a model")]
     kind: Annotated[str, Choice(KINDS)]
-    config_sha256: Annotated[str, _SHA256]
+    config_sha256: Annotated[str, HEX_SHA256]
     made_of: Annotated[Mapping[str, Any], _Object()]
     file: Annotated[str, Text(r"[a-z0-9_-]+\.(?:bin|arpa)", "the name of a file")]
-    sha256: Annotated[str, _SHA256]
+    sha256: Annotated[str, HEX_SHA256]
     num_bytes: Annotated[int, Whole()]
     trained: Annotated[Mapping[str, Any], _Object()]
     held_out: Annotated[Mapping[str, Any], _Object()]

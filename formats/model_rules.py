@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from formats.json_fields import Choice, Number, OrNull, Problem, SetOf, Text
+from formats.json_kinds import HEX_SHA256, LANGUAGE, PATH
 from formats.json_tables import LATER, Rules, table
 from formats.reasons import MODEL_RULES, PROFILES
 
 EVERY_LANGUAGE = "*"
-_PATH = Text(says="a path")
-_SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 _MAX_PERPLEXITY = 2_000_000
 """A signal is a 32-bit number of thousandths."""
 _PERPLEXITY = OrNull(Number(0, _MAX_PERPLEXITY))
-_LANGUAGE = Text(r"[a-z]{2}|und", "an ISO 639-1 code or und")
 _OF_PROFILES = SetOf(Choice(PROFILES), min_items=1)
 PROSE_PROFILES = ("prose", "short")
 """Models of language say nothing of code, unless a config says that they do."""
@@ -33,8 +31,8 @@ class QualityModelFile(Rules):
     relative to the artifacts root.
     """
 
-    path: Annotated[str, _PATH]
-    sha256: Annotated[str, _SHA256]
+    path: Annotated[str, PATH]
+    sha256: Annotated[str, HEX_SHA256]
     label: Annotated[str | None, OrNull(Text(says="the name of a label"))] = None
 
 
@@ -47,7 +45,7 @@ class QualityRules(Rules):
     model: QualityModelFile
     min: Annotated[float | None, OrNull(Number(0, 1))] = None
     profiles: Annotated[tuple[str, ...], _OF_PROFILES] = PROSE_PROFILES
-    langs: Annotated[tuple[str, ...] | None, OrNull(SetOf(_LANGUAGE, min_items=1)), LATER] = None
+    langs: Annotated[tuple[str, ...] | None, OrNull(SetOf(LANGUAGE, min_items=1)), LATER] = None
     reason: ClassVar[str] = "quality_too_low"
 
     def limits(self) -> Limits:
@@ -70,9 +68,9 @@ class PerplexityModelFile(Rules):
     or relative to the artifacts root.
     """
 
-    lang: Annotated[str, _LANGUAGE]
-    path: Annotated[str, _PATH]
-    sha256: Annotated[str, _SHA256]
+    lang: Annotated[str, LANGUAGE]
+    path: Annotated[str, PATH]
+    sha256: Annotated[str, HEX_SHA256]
     min: Annotated[float | None, _PERPLEXITY] = None
     max: Annotated[float | None, _PERPLEXITY] = None
 

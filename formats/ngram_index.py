@@ -18,9 +18,9 @@ from formats import canonical, dataset, durable
 from formats.dataset import Shard
 from formats.errors import CorruptDataError, SchemaMismatchError
 from formats.json_fields import Choice, Listing, Text, Whole
+from formats.json_kinds import HEX_SHA256, name_of
 from formats.json_tables import Rules, table
 from formats.json_words import described
-from formats.ledger import name_of
 
 FORMAT, VERSION = "ngram-index", 1
 FOLDER, NAME_ON_DISK = "ngram_index", "index.json"
@@ -29,7 +29,6 @@ FORMS = ("postings", "filter")
 PART_PATTERN = "part-{id:05d}.parquet"
 MAX_RATE, MAX_PARTS = 1 << 32, 1 << 20
 _TODO = "restore the evidence folder from a copy, or build the version again"
-_SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 
 
 def _schema(form: str, *fields: tuple[str, pa.DataType]) -> pa.Schema:
@@ -74,7 +73,7 @@ class Part(Rules):
     number: Annotated[int, Whole(0, MAX_PARTS - 1)]
     rows: Annotated[int, Whole(1)]
     bytes: Annotated[int, Whole(1)]
-    sha256: Annotated[str, _SHA256]
+    sha256: Annotated[str, HEX_SHA256]
 
     @property
     def name(self) -> str:
@@ -89,7 +88,7 @@ class Head(Rules):
     version: Annotated[int, Whole(VERSION, VERSION)]
     dataset: Annotated[str, name_of("dataset")]
     corpus_version: Annotated[str, name_of("version")]
-    corpus_manifest_sha256: Annotated[str, _SHA256]
+    corpus_manifest_sha256: Annotated[str, HEX_SHA256]
     form: Annotated[str, Choice(FORMS)]
     ngram: Annotated[int, Whole(1, 100)]
     min_item_words: Annotated[int, Whole(1, 100)]

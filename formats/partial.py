@@ -13,12 +13,12 @@ from typing import Annotated, Any
 from formats import durable
 from formats.errors import CorruptDataError
 from formats.json_fields import Choice, Flag, OrNull, Problem, Text, Whole
+from formats.json_kinds import HEX_SHA256
 from formats.json_tables import table
 
 FORMAT, VERSION = "partial", 1
 MAX_BYTES = 65_536  # a checkpoint is some hundred bytes; a longer file is none
 EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-_SHA256 = Text("[0-9a-f]{64}", "64 lower-case hex digits", max_length=64)
 _HEADER = OrNull(Text(says="the value of a header, or null", max_length=1_000))
 _TODO = "delete it: the download then starts from zero"
 
@@ -28,7 +28,7 @@ class Pair:
     """The first `verified_bytes` bytes of a file have the SHA-256 `sha256_prefix_hex`."""
 
     verified_bytes: Annotated[int, Whole(0)]
-    sha256_prefix_hex: Annotated[str, _SHA256]
+    sha256_prefix_hex: Annotated[str, HEX_SHA256]
 
 
 START = Pair(0, EMPTY_SHA256)
@@ -46,7 +46,7 @@ class Checkpoint:
     guarded: Annotated[bool, Flag()]
     expected_size: Annotated[int, Whole(0)]
     verified_bytes: Annotated[int, Whole(1)]
-    sha256_prefix_hex: Annotated[str, _SHA256]
+    sha256_prefix_hex: Annotated[str, HEX_SHA256]
     previous: Annotated[Pair, table(Pair)]
 
     @property

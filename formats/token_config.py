@@ -4,19 +4,18 @@ One file a token set, `configs/<dataset>/<version>.<tokens>.yaml`: another one n
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from formats import canonical
-from formats.errors import ConfigError
-from formats.json_fields import Choice, Flag, Kind, OrNull, Problem, SetOf, Text, Whole
+from formats import config_document
+from formats.config_document import Config
+from formats.json_fields import Choice, Flag, Kind, OrNull, Problem, SetOf, Text, Whole, first_problems
+from formats.json_kinds import HEX_SHA256, PATH, name_of
 from formats.json_tables import Rules, table
 from formats.json_words import described
-from formats.ledger import name_of
 from formats.naming import TokensKey, VersionKey
 
 PACKINGS = ("concat", "best_fit")
-_SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 _TOKEN = Text(r"[^\x00-\x1f\x7f]+", "a token of the tokenizer", max_length=200)
 
 
@@ -54,13 +53,13 @@ class TokenizerFile(Rules):
     fastokens encodes, once it is proven to give the same ids.
     """
 
-    path: Annotated[str, Text(says="a path")]
-    sha256: Annotated[str, _SHA256]
+    path: Annotated[str, PATH]
+    sha256: Annotated[str, HEX_SHA256]
     fast: Annotated[bool, Flag()] = False
 
 
 @dataclass(frozen=True)
-class TokenConfig(Rules):
+class TokenConfig(Config):
     """Everything that decides what a snapshot of a corpus version holds.
 
     Sources that `buckets` does not name are in the bucket of their ledger row. `pad` is the token of padding, null for
@@ -76,8 +75,6 @@ class TokenConfig(Rules):
     seed: Annotated[int, Whole(0, 2**53 - 1)] = 0
     shard_tokens: Annotated[int, Whole(1, 2**32)] = 2**26
     buckets: Annotated[dict[str, tuple[str, ...]], Buckets()] = field(default_factory=dict)
-    config_sha256: str = "0" * 64
-    """SHA-256 of the document as it was written; not a setting."""
 
     def bucket_of(self, source: str, ledger_bucket: str) -> str:
         """The mixture bucket of a source."""
@@ -88,13 +85,9 @@ class TokenConfig(Rules):
 
 
 def problems(document: Any) -> list[Problem]:
-    """Every setting that is wrong in a parsed document."""
-    return list(table(TokenConfig).problems(document, ""))
+    """Every setting that is wrong in a parsed document, or the first MAX_PROBLEMS."""
+    return first_problems(table(TokenConfig), document)
 
 
 def from_document(document: Any) -> TokenConfig:
-    """The config of a parsed document. Raises ConfigError that names every setting that is wrong."""
-    if found := problems(document):
-        raise ConfigError("\n".join(f"{path}: {wrong}" if path else wrong for path, wrong in found))
-    config: TokenConfig = table(TokenConfig).build(document)
-    return replace(config, config_sha256=canonical.digest(table(TokenConfig).canonical(document)))
+    return config_document.from_document(table(TokenConfig), document)

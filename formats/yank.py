@@ -11,6 +11,7 @@ from typing import Annotated
 from formats import durable
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.json_fields import Choice, Text, Whole
+from formats.json_kinds import HEX_SHA256
 from formats.json_tables import table
 from formats.naming import check_name
 from formats.snapshot.manifest import ID_PREFIX, Snapshot
@@ -27,7 +28,7 @@ class Yank:
     format: Annotated[str, Choice((FORMAT,))]
     version: Annotated[int, Whole(VERSION, VERSION)]
     of: Annotated[str, Text(says="<dataset>.<version> or the id of a snapshot")]
-    manifest_sha256: Annotated[str, Text(r"[0-9a-f]{64}", "64 lower-case hex digits")]
+    manifest_sha256: Annotated[str, HEX_SHA256]
     reason: Annotated[str, Text(says="one line that says why", max_length=2_000)]
     yanked_on: Annotated[str, Text(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date, yyyy-mm-dd")]
 

@@ -14,7 +14,8 @@ from corpus_assets.validation import corpus_config as validation
 from corpus_assets.validation import plain_yaml, spdx, yaml_edit
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import durable, ledger
-from formats.corpus_config import CorpusConfig, NearRules
+from formats.corpus_config import CorpusConfig
+from formats.dedup_rules import NearRules
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey

@@ -21,7 +21,7 @@ from corpus_assets.stages.near_items import near_rows
 from corpus_assets.stages.scrub_pii import scrub
 from formats import corpus_manifest, corpus_shard, ledger
 from formats import evidence as evidence_files
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 from formats.layout import Layout
 from formats.naming import VersionKey
 

@@ -2,7 +2,7 @@
 
 from corpus_assets.kernels.bands import collision_probability
 from corpus_assets.plans.for_people import plural
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 
 LEAST = 0.9
 """Of pairs just at the threshold at least so many should be compared; 16 bands of 8 rows compare 0.947 at 0.8."""

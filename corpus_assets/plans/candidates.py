@@ -13,8 +13,8 @@ from corpus_assets.kernels.bands import CandidatePairs
 from corpus_assets.plans.work import buckets_for
 from corpus_assets.stages import near_duplicates
 from formats import dataset
-from formats.corpus_config import NearRules
 from formats.dataset import Dataset
+from formats.dedup_rules import NearRules
 from resources.engines.contract import Dest, Engine, Task
 
 _STAGE = "corpus_assets.stages.near_duplicates"

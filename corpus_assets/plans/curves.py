@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from corpus_assets.kernels.bands import collision_probability
 from corpus_assets.plans.for_people import shortened
 from corpus_assets.plans.pictures import SERIES, Picture, text_at
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 64, 46, 560, 210
 _LEGEND_ROW = 20

@@ -13,8 +13,8 @@ from corpus_assets.plans.datasheet_style import CSS
 from corpus_assets.plans.dedup_sample import Drawn, SampledPair, Side
 from corpus_assets.plans.for_people import plural, shown
 from corpus_assets.plans.text_difference import Piece, Row, differences
-from formats.corpus_config import NearRules
 from formats.dedup_labels import FORMAT, LABELS, LENGTH, VERSION
+from formats.dedup_rules import NearRules
 from formats.naming import VersionKey
 
 _WORDS_OF_A_CHARACTER_SHINGLE = 3

@@ -22,7 +22,7 @@ from corpus_assets.plans.pinned import Build, Pair
 from corpus_assets.plans.source_stages import documents, signatures
 from corpus_assets.stages.side_rows import column, rows_of
 from formats import dataset
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 from formats.errors import ConfigError
 
 LOOSE_BANDS, LOOSE_ROWS = 32, 4

@@ -16,8 +16,9 @@ from corpus_assets.records import parquet_rows
 from corpus_assets.stages import decontaminate, eval_items
 from corpus_assets.stages.eval_items import EvalCounts, EvalText, Row
 from formats import canonical, durable
+from formats.benchmark_rules import EvalSet
 from formats.compressed import Budget, open_stream
-from formats.corpus_config import CorpusConfig, EvalSet
+from formats.corpus_config import CorpusConfig
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey

@@ -11,8 +11,8 @@ from corpus_assets.stages.block_text import Unsure
 from corpus_assets.stages.extract_text import Extracted, Page
 from formats import block_model
 from formats.block_model import BlockModel
-from formats.corpus_config import ExtractorRules
 from formats.errors import ConfigError, CorruptDataError
+from formats.extraction_rules import ExtractorRules
 
 SHIPPED = Path(__file__).resolve().parents[1] / "stages" / "block_model.json"
 """The package's own model, trained on pages that were written for this project."""

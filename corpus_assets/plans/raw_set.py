@@ -18,8 +18,8 @@ from corpus_assets.records.record import Limits, Record, Tally
 from corpus_assets.stages import decode_charset
 from corpus_assets.stages.extract_text import Extracted
 from formats import durable, ledger_urls, raw_set
-from formats.corpus_config import ExtractorRules
 from formats.errors import ConfigError, CorruptDataError
+from formats.extraction_rules import ExtractorRules
 from formats.layout import Layout
 from formats.ledger import LedgerFile, LedgerRow
 from formats.raw_set import RawSet, RawSetWriter

@@ -19,8 +19,8 @@ from corpus_assets.plans import candidates
 from corpus_assets.stages import keeper_order, near_duplicates
 from corpus_assets.stages.side_rows import column
 from formats import dataset
-from formats.corpus_config import NUM_PERM, NearRules
 from formats.dataset import Dataset
+from formats.dedup_rules import NUM_PERM, NearRules
 from resources.engines.contract import Dest, Engine, Task
 
 DOCUMENTS_PER_SHARD = 100_000

@@ -13,12 +13,12 @@ from corpus_assets.stages import match_sites, site_names
 from corpus_assets.stages.place_rows import make_ids
 from corpus_assets.stages.site_names import parse_site
 from formats import dataset, site_lists
-from formats.corpus_config import SiteList, WordList
 from formats.dataset import Dataset
 from formats.errors import ConfigError
 from formats.evidence import LISTED_SITES
 from formats.layout import Layout
 from formats.list_lines import Problems
+from formats.list_rules import SiteList, WordList
 from formats.reasons import Reason
 from formats.stage_tables import SITE_ENTRIES, SITE_MATCHES
 from resources.engines.contract import Dest, Task

@@ -15,8 +15,8 @@ from corpus_assets.plans.work import buckets_for
 from corpus_assets.stages import verify_pairs
 from corpus_assets.stages.side_rows import column
 from formats import dataset
-from formats.corpus_config import NearRules
 from formats.dataset import Dataset
+from formats.dedup_rules import NearRules
 from resources.engines.contract import Dest, Engine, Task
 
 _STAGE = "corpus_assets.stages.verify_pairs"

@@ -15,10 +15,10 @@ from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import count_listed_words
 from corpus_assets.stages.place_rows import make_ids
 from formats import dataset, evidence
-from formats.corpus_config import WordList
 from formats.dataset import Dataset
 from formats.layout import Layout
 from formats.list_lines import Problems, plain_lines
+from formats.list_rules import WordList
 from formats.stage_tables import LISTED_WORDS, WORD_ENTRIES
 from resources.engines.contract import Dest, Task
 

@@ -15,8 +15,8 @@ from corpus_assets.kernels.exact_text import normalize
 from corpus_assets.kernels.ngram_match import EvalIndex, make_index
 from corpus_assets.kernels.option_markers import MIN_MARKERS, marker_count, without_markers
 from corpus_assets.kernels.words import word_count
+from formats.benchmark_rules import DecontaminationRules, EvalSet
 from formats.compressed import Budget, open_stream
-from formats.corpus_config import DecontaminationRules, EvalSet
 from formats.errors import ConfigError, CorruptDataError
 
 CODE_VERSION = "2"

@@ -19,7 +19,7 @@ from corpus_assets.kernels.ngram_share import share_index, shares
 from corpus_assets.plans.curves import Axis, Line, drawn, per_cent
 from corpus_assets.stages import decontaminate
 from corpus_assets.stages.eval_items import EvalText, build_index
-from formats.corpus_config import DecontaminationRules, EvalSet
+from formats.benchmark_rules import DecontaminationRules, EvalSet
 from tests.bench import near_pair_peers, report_tables
 from tests.bench.documents import Corpus, json_rows, megabytes
 from tests.bench.planted_items import ACCENTS, EDITS, FORMS, SETS, Item, clean_texts, hard_negatives, items, planted

@@ -16,7 +16,7 @@ from corpus_assets.stages import decode_charset
 from corpus_assets.stages.eval_items import EvalText, build_index
 from corpus_assets.stages.identify_language import identify
 from corpus_assets.stages.scrub_pii import scrub
-from formats.corpus_config import DecontaminationRules, EvalSet
+from formats.benchmark_rules import DecontaminationRules, EvalSet
 from tests.bench.documents import QUICK, Corpus
 from tests.bench.measure import Case, Quality, cpu_of
 

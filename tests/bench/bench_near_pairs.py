@@ -17,7 +17,7 @@ from corpus_assets.kernels.arrow import fixed_rows
 from corpus_assets.kernels.bands import BANDS, ROWS
 from corpus_assets.kernels.minhash import NUM_PERM, SEED
 from corpus_assets.plans import scale
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 from resources.engines.local import LocalEngine
 from tests.bench import labelled_pairs, measure, near_pair_peers, s_curve
 from tests.bench.documents import Corpus

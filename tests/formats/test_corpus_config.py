@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats import corpus_config
-from formats.corpus_config import CorpusConfig, NearRules, from_document
+from formats.corpus_config import CorpusConfig, from_document
+from formats.dedup_rules import NearRules
 from formats.errors import ConfigError
 from formats.naming import VersionKey
 from formats.reasons import FILTERS, PROFILES, RULE_BY_REASON, RULES

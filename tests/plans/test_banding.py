@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from corpus_assets.kernels.bands import collision_probability
 from corpus_assets.plans import banding
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 
 
 def test_the_default_and_what_finds_more_are_nothing_to_talk_about():

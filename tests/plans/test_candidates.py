@@ -14,8 +14,8 @@ from corpus_assets.plans import candidates
 from corpus_assets.stages import keeper_order, near_duplicates
 from corpus_assets.stages.side_rows import column
 from formats import dataset
-from formats.corpus_config import NearRules
 from formats.dataset import Dataset
+from formats.dedup_rules import NearRules
 from resources.engines.contract import Engine
 from resources.engines.local import LocalEngine
 from tests.conformance.adversarial import AdversarialEngine

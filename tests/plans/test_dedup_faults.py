@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from corpus_assets.stages import verify_pairs
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 from resources.engines import runs, sorter, tasks
 from tests.plans.naive_dedup import Doc, Rules
 from tests.plans.test_dedup_plan import check, drawn, source, text

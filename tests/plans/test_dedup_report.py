@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from corpus_assets.plans import audit_dedup, curves, dedup_report
 from corpus_assets.plans.dedup_report import unlike_their_cluster
 from corpus_assets.plans.pinned import Build, load_pairs
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 from formats.layout import Layout
 from resources.engines.local import LocalEngine
 from tests.plans import dedup_runs

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from corpus_assets.plans import dedup_sample, dedup_sample_page
 from corpus_assets.plans.published_version import open_published
-from formats.corpus_config import NearRules
 from formats.dedup_labels import LENGTH, RANDOM
+from formats.dedup_rules import NearRules
 from formats.layout import Layout
 from tests.plans import dedup_runs, tiny_corpus
 from tests.plans.dedup_runs import V1

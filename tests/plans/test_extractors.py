@@ -12,8 +12,8 @@ from corpus_assets.plans.preview import first_documents
 from corpus_assets.plans.raw_set import extractor_identity, find_raw_set, make_raw_set
 from corpus_assets.stages import quality_text
 from formats import block_model, corpus_config
-from formats.corpus_config import BlockModelFile, ExtractorRules
 from formats.errors import ConfigError
+from formats.extraction_rules import BlockModelFile, ExtractorRules
 from formats.layout import Layout
 from resources.guarded.process import Limits
 from tests import faults

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from corpus_assets.plans import scale
-from formats.corpus_config import NearRules
+from formats.dedup_rules import NearRules
 from resources.engines.local import LocalEngine
 
 

@@ -11,7 +11,7 @@ import pytest
 from corpus_assets.plans import eval_index
 from corpus_assets.records import parquet_rows
 from corpus_assets.stages import eval_items
-from formats.corpus_config import EvalSet
+from formats.benchmark_rules import EvalSet
 from formats.errors import CorruptDataError
 
 

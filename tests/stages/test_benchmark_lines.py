@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corpus_assets.stages import eval_items
 from corpus_assets.stages.benchmark_lines import items, pieces, without
-from formats.corpus_config import EvalSet
+from formats.benchmark_rules import EvalSet
 from formats.errors import ConfigError
 
 cells = st.text(st.sampled_from('ab"\n\r,; é😀\u2028\u0085\x0b'), max_size=6)

@@ -9,7 +9,7 @@ from corpus_assets.kernels.exact_text import normalize
 from corpus_assets.kernels.option_markers import marker_count
 from corpus_assets.stages.decontaminate import HITS, decontaminate
 from corpus_assets.stages.eval_items import EvalText, build_index
-from formats.corpus_config import DecontaminationRules, EvalSet
+from formats.benchmark_rules import DecontaminationRules, EvalSet
 
 QUESTION = (
     "A gardener waters four beds of peonies in the café’s courtyard every evening except Sunday, using six cans "

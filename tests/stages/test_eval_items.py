@@ -11,7 +11,7 @@ import zstandard
 from corpus_assets.kernels.exact_text import normalize
 from corpus_assets.kernels.ngram_match import EvalIndex, match
 from corpus_assets.stages.eval_items import EvalText, build_index, read_rows, texts_of
-from formats.corpus_config import DecontaminationRules, EvalSet
+from formats.benchmark_rules import DecontaminationRules, EvalSet
 from formats.errors import ConfigError, CorruptDataError
 from tests.shared_data import DATA, needs_shared_data
 

@@ -12,7 +12,7 @@ from corpus_assets.stages.measure_documents import measure_documents
 from corpus_assets.stages.normalize_documents import normalize_documents
 from corpus_assets.stages.scrub_pii import scrub
 from corpus_assets.stages.sign_documents import sign_documents
-from formats.corpus_config import DecontaminationRules, EvalSet
+from formats.benchmark_rules import DecontaminationRules, EvalSet
 from formats.stage_tables import RAW
 from tests.bench.bench_growth import SHAPES
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from corpus_assets.validation import json_schema
-from formats import corpus_config, ledger
+from formats import corpus_config, dedup_rules, ledger
 from tests.formats import test_corpus_config as configs
 from tests.formats.ledger_rows import WRONG, value
 
@@ -55,7 +55,7 @@ BEYOND_A_SCHEMA = ("permutations", "above max_bucket", "in millionths")
 """Rules that compare fields, or round."""
 
 
-@given(st.sampled_from(sorted(corpus_config.table(corpus_config.NearRules).kinds)), CELLS)
+@given(st.sampled_from(sorted(corpus_config.table(dedup_rules.NearRules).kinds)), CELLS)
 @example("max_bucket", 2)
 @example("hot_keepers", 1_001)
 @example("jaccard_threshold", 1e-9)
