@@ -16,9 +16,10 @@ from formats.dedup_rules import DedupRules
 from formats.errors import ConfigError
 from formats.extraction_rules import ExtractorRules
 from formats.json_fields import Choice, Kind, Listing, Number, OrNull, Problem, SetOf, Text, Whole, first_problems
-from formats.json_kinds import LANGUAGE, name_of
+from formats.json_kinds import name_of
 from formats.json_tables import Keyed, MapOf, Rules, table
 from formats.language_rules import LANGUAGE_LIMITS, LanguageRules
+from formats.languages import LANGUAGE
 from formats.list_rules import SiteRules, WordRules
 from formats.model_rules import Limits, PerplexityRules, QualityRules, SafetyRules
 from formats.naming import VersionKey

@@ -1,4 +1,4 @@
-"""Fields that several documents have: a SHA-256, a path, a language, the name of a source, dataset, …."""
+"""Fields that several documents have: a SHA-256, a path, the name of a source, dataset, …."""
 
 from formats import naming
 from formats.errors import ConfigError
@@ -7,7 +7,6 @@ from formats.json_fields import Text
 HEX_SHA256 = Text(r"[0-9a-f]{64}", "64 lower-case hex digits")
 PATH = Text(says="a path")
 """Of a file that a config is bound to: absolute, or relative to the artifacts root."""
-LANGUAGE = Text(r"[a-z]{2}|und", "an ISO 639-1 code or und")
 
 
 def name_of(kind: str) -> Text:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from formats.json_fields import Choice, SetOf
-from formats.json_kinds import LANGUAGE
 from formats.json_tables import Rules
+from formats.languages import LANGUAGE
 
 Limits = Mapping[str, float | None]
 

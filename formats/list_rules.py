@@ -6,9 +6,10 @@ Spec: corpus_config.md; the files are site_lists.md and word_lists.md.
 from dataclasses import dataclass
 from typing import Annotated
 
-from formats.json_fields import Number, SetOf, Text, Whole
+from formats.json_fields import Number, SetOf, Whole
 from formats.json_kinds import HEX_SHA256, PATH, name_of
 from formats.json_tables import Rules, table
+from formats.languages import LANGUAGE_OR_ALL
 from formats.reasons import SITE_FILTERS
 
 
@@ -45,7 +46,7 @@ class WordList(Rules):
     name: Annotated[str, name_of("list")]
     path: Annotated[str, PATH]
     sha256: Annotated[str, HEX_SHA256]
-    lang: Annotated[str, Text(r"[a-z]{2}|und|\*", "an ISO 639-1 code, und, or * for all")]
+    lang: Annotated[str, LANGUAGE_OR_ALL]
     max_ratio: Annotated[float, Number(0, 1)]
     min_words: Annotated[int, Whole(1)] = 1
 

@@ -11,8 +11,9 @@ from formats import config_document
 from formats.config_document import Config
 from formats.errors import ConfigError
 from formats.json_fields import Choice, OrNull, Problem, SetOf, Text, Whole, first_problems
-from formats.json_kinds import LANGUAGE, name_of
+from formats.json_kinds import name_of
 from formats.json_tables import table
+from formats.languages import LANGUAGE
 from formats.naming import VersionKey
 
 QUALITY, SAFETY, PERPLEXITY = "quality", "safety", "perplexity"

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from formats.json_fields import Choice, Number, OrNull, Problem, SetOf, Text
-from formats.json_kinds import HEX_SHA256, LANGUAGE, PATH
+from formats.json_kinds import HEX_SHA256, PATH
 from formats.json_tables import LATER, Rules, table
+from formats.languages import LANGUAGE
 from formats.reasons import MODEL_RULES, PROFILES
 
 EVERY_LANGUAGE = "*"

@@ -14,6 +14,7 @@ from corpus_assets.commands.yank import tell
 from corpus_assets.plans import model_sections, yanking
 from corpus_assets.plans.for_people import num_bytes, plural, share
 from corpus_assets.plans.published_version import PublishedVersion, open_published
+from formats.languages import LANGUAGE
 from formats.naming import VersionKey
 
 _MEGA = 1_000_000
@@ -36,7 +37,9 @@ def add_parser(subparsers: Any) -> None:
     perplexity.add_argument(
         "version", metavar="VERSION", help="a published <dataset>.<version>, whose train rows are read"
     )
-    perplexity.add_argument("--language", required=True, metavar="LANG", help="an ISO 639-1 code, such as en")
+    perplexity.add_argument(
+        "--language", required=True, type=_language, metavar="LANG", help="an ISO 639-1 code, such as en"
+    )
     perplexity.add_argument("--sources", required=True, type=_names, metavar="A,B", help="sources of good text")
     _add_common(perplexity, 20, "to train on; 50 need some 3 GB of memory")
 
@@ -60,6 +63,12 @@ def _names(words: str) -> tuple[str, ...]:
     if not names:
         raise argparse.ArgumentTypeError("expected names of sources with commas between them")
     return names
+
+
+def _language(words: str) -> str:
+    for _, wrong in LANGUAGE.problems(words, ""):
+        raise argparse.ArgumentTypeError(wrong)
+    return words
 
 
 def _count(words: str) -> int:

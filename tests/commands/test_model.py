@@ -74,7 +74,7 @@ def test_a_file_that_is_there_is_left_as_it_is(layout, tmp_path, words):
         (("quality", "tiny.v9", "--positive", "fables", "--negative", "web"), "tiny.v9 is not published"),
         (("quality", "tiny.v1", "--positive", "fables", "--negative", "wbe"), "has no source wbe; it has fables, web"),
         (("quality", "tiny.v1", "--positive", "fables,web", "--negative", "web"), "web cannot be both positive and"),
-        (("perplexity", "tiny.v1", "--language", "xx", "--sources", "web"), "no train documents in language xx of web"),
+        (("perplexity", "tiny.v1", "--language", "fr", "--sources", "web"), "no train documents in language fr of web"),
         (("perplexity", "tiny.v1", "--language", "en", "--sources", "nobody"), "has no source nobody"),
     ],
 )
@@ -95,6 +95,14 @@ def test_wrong_options_are_wrong_usage(layout, tmp_path, words, capsys):
         run(layout, *QUALITY, *words, "--out", str(tmp_path / "model"))
     assert ended.value.code == 2
     capsys.readouterr()
+
+
+def test_a_language_that_no_document_has_is_wrong_usage(layout, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(layout, "perplexity", "tiny.v1", "--language", "jp", "--sources", "web", "--out", str(tmp_path / "model"))
+    assert ended.value.code == 2
+    assert "argument --language: expected an ISO 639-1 code" in (told := capsys.readouterr().err)
+    assert told.endswith("did you mean ja?\n")
 
 
 scores = st.lists(st.integers(0, 20), max_size=20).map(lambda values: np.array(values, np.int32))

@@ -34,7 +34,7 @@ WORDS = (
 )
 _LEAST = b"dataset: starter\nversion: v1\nsources: [web]\nlicenses: {allow: [MIT]}\n"
 _MORE = b"""shard_rows: 50_000
-lang: {allow: [no, de], second_voice: unsure}
+lang: {allow: [nb, de], second_voice: unsure}
 profiles: {prose: {too_many_bullet_lines: null}}
 dedup:
   near: {jaccard_threshold: 0.85, bands: 16, rows: 8}
