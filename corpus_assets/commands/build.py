@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from corpus_assets.commands import build_published
 from corpus_assets.commands.builder import Builder, opened
 from corpus_assets.commands.yank import tell
-from corpus_assets.plans import space, yanking
+from corpus_assets.plans import space, taken_over, yanking
 from corpus_assets.plans.pinned import Build, Version, load_version, row_to_pin
 from corpus_assets.plans.pinned_inputs import hold_pinned
 from corpus_assets.validation.ledger import check_row_for_version
@@ -97,6 +97,8 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
     if not ignore_space:
         space.hold(room)
     hold_pinned(Build(layout, engine), version)
+    if said := taken_over.told(Build(layout, engine), version):
+        print(said)
     began = time.monotonic()
     with opened(layout, verbose=verbose) as (builder, checks):
         from corpus_assets.commands.unchanged import Unchanged

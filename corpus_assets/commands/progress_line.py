@@ -1,4 +1,6 @@
-"""How far the partition at work is: what its stages tell, with rate and remaining time where two moments give them."""
+"""How far the partition at work is: its stage and what that tells, with rate and remaining time where two moments give
+them.
+"""
 
 import re
 import shutil
@@ -8,9 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO
 
+from corpus_assets.plans.work import stage_at_work
 from resources.download.progress import in_units
 
 _BYTES = "bytes of "
+_ROWS = re.compile(r"([\d,]+) rows$")
+_OF_DOCUMENTS = frozenset(
+    {"documents", "doc_signals", "filtered_docs", "minhash_signatures", "scrubbed_docs", "outcomes", "shards"}
+)
+"""Stages whose rows are documents; those of others are candidates, band keys and the like."""
 _HOLDING = re.compile(r"\w+ of ([\d,]+) (\w+)")
 """Things that hold many others, such as "shards of 40,000 rows": what a person reckons in is those, on the average."""
 
@@ -42,8 +50,14 @@ class ProgressLine:
     REDRAW_SECONDS = 0.2
     LINE_SECONDS = 5.0
 
-    def __init__(self, partition: str, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._partition, self._stream, self._clock = partition, stream, clock
+    def __init__(
+        self,
+        partition: str,
+        stream: TextIO,
+        clock: Callable[[], float] = time.monotonic,
+        stage: Callable[[], str] = stage_at_work,
+    ) -> None:
+        self._partition, self._stream, self._clock, self._stage = partition, stream, clock, stage
         self._tty, self._lock = stream.isatty(), threading.Lock()
         self._meters: dict[str, _Meter] = {}
         self._said = clock()
@@ -52,15 +66,18 @@ class ProgressLine:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         with self._lock:
-            now = self._clock()
+            now, stage = self._clock(), self._stage()
             thing, comma, more = what.partition(", ")
+            if stage in _OF_DOCUMENTS:
+                thing = _ROWS.sub(r"\1 documents", thing)
             meter = self._meters.get(thing)
             if meter is None or not meter.goes_on(done, total):
                 meter = self._meters[thing] = _Meter(now, done, done, total)
             meter.done = done
             if now - self._said >= (self.REDRAW_SECONDS if self._tty else self.LINE_SECONDS):
                 self._said = now
-                words = _as_text(thing, meter, comma + more, now)
+                words = f"{stage}: " if stage else ""
+                words += _as_text(thing, meter, comma + more, now)
                 self._draw(words) if self._tty else self._say(words)
             if done >= total > 0:
                 del self._meters[thing]

@@ -18,6 +18,7 @@ from corpus_assets.plans.pinned import Build, Pair, Version, hold_to_published_c
 from corpus_assets.plans.placement import placed_rows, scrubbed_version
 from corpus_assets.plans.published_version import json_in
 from corpus_assets.plans.source_stages import documents, signals
+from corpus_assets.plans.work import at_work
 from corpus_assets.stages import place_rows
 from formats import corpus_manifest, corpus_shard, dataset, durable
 from formats import evidence as evidence_files
@@ -67,7 +68,8 @@ def publish(build: Build, pairs: list[Pair]) -> Published:
         temporary = out.with_name(out.name + ".tmp")
         temporary.mkdir()
         try:
-            shards = _write_shards(build, pairs, temporary)
+            with at_work("shards"):
+                shards = _write_shards(build, pairs, temporary)
             manifest = _manifest(pairs, shards.shards, evidence.funnel)
             corpus_manifest.write(temporary, manifest)
             made = hashlib.sha256(corpus_manifest.to_bytes(manifest)).hexdigest()

@@ -121,7 +121,8 @@ class Output:
             return self.open()
         gate = self.layout.work("locks", self.identity.stage)
         with being_made(self.folder, gate) as temporary:
-            made = self.maker(temporary)
+            with at_work(self.identity.stage):
+                made = self.maker(temporary)
             _keep_only(temporary, made)
             dataset.write_manifest(temporary, made, self.identity.as_json())
             try:
@@ -131,6 +132,25 @@ class Output:
                     raise
                 # Another run published the same identity first; its bytes are the same by construction.
         return self.open()
+
+
+_at_work = ""
+
+
+@contextmanager
+def at_work(stage: str) -> Iterator[None]:
+    """Let progress that is told meanwhile, from any thread of this process, be of this stage."""
+    global _at_work
+    before, _at_work = _at_work, stage
+    try:
+        yield
+    finally:
+        _at_work = before
+
+
+def stage_at_work() -> str:
+    """The stage that this process makes now; empty where none says so."""
+    return _at_work
 
 
 @contextmanager

@@ -93,6 +93,18 @@ def test_the_rate_of_shards_is_told_in_the_rows_that_they_hold_on_the_average(cl
     ]
 
 
+def test_a_line_names_the_stage_and_counts_documents_where_its_rows_are_some(clock):
+    stage, what, said = {"now": "doc_signals"}, "shards of 40,000 rows", io.StringIO()
+    line = ProgressLine(PARTITION, said, clock, lambda: stage["now"])
+    tell(line, clock, (1, what, 1, 10), (4, what, 3, 10), (1, what, 10, 10))
+    stage["now"] = "near_edges"
+    tell(line, clock, (1, what, 1, 10), (4, what, 3, 10))
+    assert said.getvalue().splitlines() == [
+        f"  …      {PARTITION:32} doc_signals: 3 of 10 shards of 40,000 documents, 2,000 documents/s, 14 s left",
+        f"  …      {PARTITION:32} near_edges: 3 of 10 shards of 40,000 rows, 2,000 rows/s, 14 s left",
+    ]
+
+
 def test_bytes_of_a_file_have_units_and_the_rate_of_what_came_now_alone(clock):
     mib = 1024 * 1024
     name = "bytes of https://far.example/a.gz"

@@ -3,14 +3,16 @@
 import json
 import multiprocessing
 import signal
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from corpus_assets.plans.work import Output, buckets_for, identity
+from corpus_assets.plans.work import Output, buckets_for, identity, stage_at_work
 from formats import dataset
 from formats.dataset import Dataset
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
@@ -100,6 +102,30 @@ def test_a_maker_that_raises_leaves_nothing_and_does_not_stop_the_next_one(tmp_p
         output(tmp_path, fail).make()
     assert list((tmp_path / "corpus/work/doc_signals").iterdir()) == []
     assert output(tmp_path).make().rows == 3
+
+
+def test_the_stage_at_work_is_told_to_threads_too_and_no_longer_than_it_works(tmp_path: Path) -> None:
+    """Also where one output is made on the way to another, and where a maker raises."""
+    told: list[str] = []
+
+    def look() -> None:
+        thread = Thread(target=lambda: told.append(stage_at_work()))
+        thread.start()
+        thread.join()
+
+    def inner(_folder: Path) -> Dataset:
+        look()
+        raise ConfigError("no")
+
+    def outer(folder: Path) -> Dataset:
+        with suppress(ConfigError):
+            output(tmp_path, maker=inner, stage="inner").make()
+        look()
+        return write(folder)
+
+    output(tmp_path, maker=outer, stage="outer").make()
+    look()
+    assert told == ["inner", "outer", ""]
 
 
 def test_the_steps_to_a_result_are_not_kept(tmp_path: Path) -> None:
