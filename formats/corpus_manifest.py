@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from formats import durable
-from formats.dataset import Shard
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.json_fields import Kind, Number, Problem, Text, Whole
 from formats.json_fields import Listing as ListOf
@@ -18,6 +17,7 @@ from formats.json_kinds import HEX_SHA256
 from formats.json_tables import table
 from formats.json_words import described
 from formats.naming import MAX_LENGTH, NAME, check_name
+from formats.parquet_file import Shard
 from formats.stage_tables import PII_KINDS
 
 NAME_ON_DISK = "_MANIFEST.json"

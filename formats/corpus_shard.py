@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from formats import corpus_manifest, durable
 from formats.corpus_manifest import DEDUP_DEFAULTS, LEDGER_REF, PII_KEYS, name_pattern, shard_name
-from formats.dataset import MAX_STRING_BYTES, Shard, cut_row_groups, read_groups, write_groups
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
 from formats.json_fields import MAX_WHOLE
+from formats.parquet_file import Shard, read_groups, write_groups
+from formats.row_groups import MAX_STRING_BYTES, cut_row_groups
 
 __all__ = [
     "DEDUP_DEFAULTS",

@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from formats import dataset, durable
-from formats.dataset import Shard
+from formats import dataset, durable, parquet_file
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.json_fields import Choice, Kind, Problem, Text, Whole
 from formats.json_kinds import HEX_SHA256
 from formats.json_tables import table
 from formats.json_words import described
+from formats.parquet_file import Shard
 from formats.stage_tables import COUNTED_SIGNALS, NULLABLE, PII_KINDS, SHA256
 
 VERSION = 1
@@ -347,7 +347,7 @@ def read(folder: Path, name: str, *, columns: Sequence[str] | None = None) -> It
         raise CorruptDataError(folder / SEAL, name, "the table's files", "none", _TODO)
     for file in names:
         path = verified(folder, file, files[file])
-        yield from dataset.read_groups(
+        yield from parquet_file.read_groups(
             path, schema=schema_of(name, path), columns=columns, batch_rows=BATCH_ROWS, todo=_TODO
         )
 

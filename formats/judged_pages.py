@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import zstandard
 
-from formats import compressed, dataset, durable
-from formats.dataset import Shard
+from formats import compressed, durable, parquet_file
 from formats.errors import CorruptDataError
 from formats.numbered_lines import numbered_lines
+from formats.parquet_file import Shard
 
 NAME = "judged.jsonl.zst"
 BLOCKS, RESILIPARSE, TRAFILATURA = "blocks", "resiliparse", "trafilatura"
@@ -80,7 +80,7 @@ def read(shard: Shard, documents: int) -> Iterator[pa.RecordBatch]:
     """SCHEMA rows in ascending k, after length and hash were checked; `documents` is how many the raw set has. Raises
     CorruptDataError naming the line that is none.
     """
-    path = dataset.verified(shard)
+    path = parquet_file.verified(shard)
     rows: list[dict[str, Any]] = []
     last, n = -1, 0
     with compressed.open_file(path) as stream:

@@ -14,13 +14,13 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from formats import canonical, dataset, durable
-from formats.dataset import Shard
+from formats import canonical, durable, parquet_file, row_groups
 from formats.errors import CorruptDataError, SchemaMismatchError
 from formats.json_fields import Choice, Listing, Text, Whole
 from formats.json_kinds import HEX_SHA256, name_of
 from formats.json_tables import Rules, table
 from formats.json_words import described
+from formats.parquet_file import Shard
 
 FORMAT, VERSION = "ngram-index", 1
 FOLDER, NAME_ON_DISK = "ngram_index", "index.json"
@@ -150,10 +150,10 @@ class NgramIndex:
     def _rows(self, part: Part) -> Iterator[pa.RecordBatch]:
         path = self.folder / part.name
         try:
-            dataset.verified(Shard(part.number, str(path), part.rows, part.bytes, part.sha256))
+            parquet_file.verified(Shard(part.number, str(path), part.rows, part.bytes, part.sha256))
         except CorruptDataError as error:
             raise CorruptDataError(error.path, error.field, error.expected, error.found, _TODO) from None
-        yield from dataset.read_groups(path, schema=SCHEMAS[self.head.form], rows=part.rows, todo=_TODO)
+        yield from parquet_file.read_groups(path, schema=SCHEMAS[self.head.form], rows=part.rows, todo=_TODO)
 
 
 def part_of(hashes: np.ndarray, num_parts: int) -> np.ndarray:
@@ -173,11 +173,11 @@ def write_part(
     """Write one part whole or not at all; the signature is that of a stage's writer. Kept for years, so smaller than a
     stage's output: hashes ascend, and lengths are few.
     """
-    groups = dataset.cut_row_groups(batches, schema, row_group_bytes)
+    groups = row_groups.cut_row_groups(batches, schema, row_group_bytes)
     options: dict[str, Any] = {"use_dictionary": False, "compression_level": 3}
     if "hash" in schema.names:
         options |= {"column_encoding": {"hash": "DELTA_BINARY_PACKED", "start": "DELTA_BINARY_PACKED"}}
-    return dataset.write_groups(part, path, groups, schema, **options)
+    return parquet_file.write_groups(part, path, groups, schema, **options)
 
 
 def to_bytes(head: Head) -> bytes:

@@ -18,12 +18,13 @@ import pyarrow as pa
 import pyarrow.json
 import zstandard
 
-from formats import canonical, compressed, dataset, durable, judged_pages, userinfo
-from formats.dataset import Dataset, Shard
+from formats import canonical, compressed, durable, judged_pages, parquet_file, userinfo
+from formats.dataset import Dataset
 from formats.errors import ConfigError, CorruptDataError
 from formats.json_fields import MAX_WHOLE
 from formats.judged_pages import JudgedWriter, Judgement
 from formats.numbered_lines import numbered_lines
+from formats.parquet_file import Shard
 from formats.stage_tables import RAW
 
 VERSION = 1
@@ -253,12 +254,12 @@ def open_set(folder: Path) -> RawSet:
 
 
 def read_part(
-    part: Shard, *, columns: Sequence[str] | None = None, batch_rows: int = dataset.BATCH_ROWS
+    part: Shard, *, columns: Sequence[str] | None = None, batch_rows: int = parquet_file.BATCH_ROWS
 ) -> Iterator[pa.RecordBatch]:
     """The part's rows in order, in the schema RAW (or these columns of it), after length and hash were checked;
     `raw_line` counts from 0. Raises CorruptDataError naming part and line.
     """
-    data = _decompress(dataset.verified_bytes(part), part.path)
+    data = _decompress(parquet_file.verified_bytes(part), part.path)
     line = start = 0
     while start < len(data):
         end = data.rfind(b"\n", start, start + _BLOCK_BYTES) + 1 or data.find(b"\n", start) + 1 or len(data)
@@ -276,7 +277,7 @@ def read_rejects(raw: RawSet) -> Iterator[dict[str, Any]]:
     """The rejects in order: url, position, reason; after length and hash were checked. Raises CorruptDataError naming
     the line that is none.
     """
-    path = dataset.verified(raw.rejects_shard)
+    path = parquet_file.verified(raw.rejects_shard)
     with compressed.open_file(path) as stream:
         for number, line in numbered_lines(stream, _MAX_LINE_BYTES):
             try:

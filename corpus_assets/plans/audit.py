@@ -22,7 +22,7 @@ from corpus_assets.plans.published_version import open_published, published_vers
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.source_stages import documents, signals, verdicts
 from corpus_assets.validation.ledger import ROW_CHECKS
-from formats import corpus_manifest, corpus_shard, dataset, durable
+from formats import corpus_manifest, corpus_shard, dataset, durable, parquet_file
 from formats import evidence as evidence_files
 from formats.corpus_config import CorpusConfig
 from formats.errors import ConfigError, CorruptDataError
@@ -94,7 +94,7 @@ def records_accounted_for(layout: Layout, pair: Pair) -> Finding:
     """
     raw = raw_sets.find_raw_set(layout, pair.row, pair.config.extract)
     for file in raw.shards[len(raw.parts) :]:
-        dataset.verified(file)
+        parquet_file.verified(file)
     read = sum(batch.num_rows for batch in dataset.read(raw.as_dataset()))
     records, rejects = sum(file.records for file in raw.files), sum(file.rejects for file in raw.files)
     listed = {(file.url, file.sha256) for file in pair.row.files}

@@ -21,10 +21,10 @@ from corpus_assets.plans.stored import Stored
 from corpus_assets.plans.word_rules import word_entries
 from corpus_assets.plans.work import Output, nothing_is_made
 from formats import durable, evidence
-from formats.dataset import Shard
 from formats.errors import CorruptDataError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
+from formats.parquet_file import Shard
 
 SHOWN = 3
 _OF_DATASHEET = (evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.TRAINING_CONTENT)

@@ -35,12 +35,13 @@ from corpus_assets.plans.source_stages import (
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import document_evidence, domain_caps
 from corpus_assets.validation import corpus_config as config_files
-from formats import canonical, dataset, durable, ledger
+from formats import canonical, dataset, durable, ledger, parquet_file
 from formats import evidence as evidence_files
-from formats.dataset import Dataset, Shard
+from formats.dataset import Dataset
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
+from formats.parquet_file import Shard
 from formats.raw_set import RawSet
 from resources.engines.contract import Dest, Task
 
@@ -220,7 +221,7 @@ def _write_documents(folder: Path, evidence: Evidence) -> list[Shard]:
     folder.mkdir(parents=True)
     parts = list(evidence.outcomes.shards)
     for part in parts:
-        _link(dataset.verified(part), folder / Path(part.path).name)
+        _link(parquet_file.verified(part), folder / Path(part.path).name)
     if not parts:  # without one raw document the table is there, too
         empty, groups = folder / evidence_files.PART_PATTERN.format(id=0), dataset.DEFAULT_ROW_GROUP_BYTES
         parts = [dataset.write_lasting_shard(0, empty, [], evidence.outcomes.schema, row_group_bytes=groups)]

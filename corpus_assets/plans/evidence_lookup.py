@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpus_assets.plans.published_version import PublishedVersion, verified
-from formats import dataset, evidence
+from formats import evidence, parquet_file
 from formats.errors import CorruptDataError
 
 _TODO = "restore the evidence folder from a copy, or delete it and build the version again"
@@ -145,7 +145,7 @@ class DocumentRows:
 
     def _read(self, part: _Part, groups: Sequence[int], columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         path = self._verify(part)
-        yield from dataset.read_groups(
+        yield from parquet_file.read_groups(
             path, schema=evidence.schema_of("documents", path), groups=groups, columns=columns, todo=_TODO
         )
 

@@ -19,12 +19,13 @@ from corpus_assets.plans.published_version import PublishedVersion, open_publish
 from corpus_assets.plans.token_shards import corpus_rows
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import index_ngrams
-from formats import dataset, durable, evidence, ngram_index
+from formats import durable, evidence, ngram_index, parquet_file
 from formats.corpus_config import CorpusConfig
-from formats.dataset import Dataset, Shard
+from formats.dataset import Dataset
 from formats.errors import ConfigError
 from formats.naming import VersionKey
 from formats.ngram_index import FOLDER, NAME_ON_DISK, Head, NgramIndex, Part, WordTables
+from formats.parquet_file import Shard
 from formats.reasons import Reason
 from resources.engines.contract import Dest, Task
 
@@ -158,7 +159,7 @@ def _fill(folder: Path, parts: tuple[Shard, ...], head: bytes) -> None:
     temporary = folder.with_name(f"{folder.name}.tmp")
     temporary.mkdir()
     for part in parts:
-        path, name = dataset.verified(part), temporary / Path(part.path).name
+        path, name = parquet_file.verified(part), temporary / Path(part.path).name
         try:
             os.link(path, name)
         except OSError:  # the work folder lies on another file system, or this one has no links

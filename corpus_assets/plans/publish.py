@@ -20,7 +20,7 @@ from corpus_assets.plans.published_version import json_in
 from corpus_assets.plans.source_stages import documents, signals
 from corpus_assets.plans.work import at_work
 from corpus_assets.stages import place_rows
-from formats import corpus_manifest, corpus_shard, dataset, durable
+from formats import corpus_manifest, corpus_shard, dataset, durable, parquet_file
 from formats import evidence as evidence_files
 from formats.corpus_manifest import PII_KEYS
 from formats.dataset import Dataset
@@ -173,7 +173,7 @@ def _concat(build: Build, pairs: list[Pair], stage: Any) -> Dataset:
     return dataset.concat([stage(build, pair).open() for pair in pairs])
 
 
-def _manifest(pairs: list[Pair], shards: Sequence[dataset.Shard], funnel: Funnel) -> dict[str, Any]:
+def _manifest(pairs: list[Pair], shards: Sequence[parquet_file.Shard], funnel: Funnel) -> dict[str, Any]:
     config = pairs[0].config
     near = config.dedup.near
     dropped = funnel.dropped

@@ -12,7 +12,7 @@ from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import match_sites, site_names
 from corpus_assets.stages.place_rows import make_ids
 from corpus_assets.stages.site_names import parse_site
-from formats import dataset, site_lists
+from formats import dataset, parquet_file, site_lists
 from formats.dataset import Dataset
 from formats.errors import ConfigError
 from formats.evidence import LISTED_SITES
@@ -92,7 +92,7 @@ def site_matches(build: Build, pair: Pair, texts: Dataset) -> Output:
     )
 
     def make(folder: Path) -> Dataset:
-        path = dataset.verified(entries.shards[0])
+        path = parquet_file.verified(entries.shards[0])
         task = Task("corpus_assets.stages.match_sites:match_sites", {"sites_path": str(path)})
         return build.engine.map_batches(texts.select("k", "url"), task, Dest(folder, SITE_MATCHES))
 

@@ -23,10 +23,10 @@ from corpus_assets.plans.source_stages import documents, measuring, signatures, 
 from corpus_assets.plans.work import Output, being_made_now, nothing_is_made
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import corpus_manifest, evidence, ledger, raw_set
-from formats.dataset import Shard
 from formats.errors import ConfigError, CorpusError, CorruptDataError, PublishedError
 from formats.layout import Layout
 from formats.naming import PairKey
+from formats.parquet_file import Shard
 
 OF_SOURCE = ("ledger_entry", "raw_fetch", "doc_signals", "filtered_docs", "minhash_signatures", "scrubbed_docs")
 OF_VERSION = ("dedup_clusters", "shards", "manifest", "datasheet")

@@ -23,10 +23,10 @@ from corpus_assets.plans.source_stages import measuring, signatures, verdicts
 from corpus_assets.plans.token_build import TokenBuild
 from corpus_assets.plans.token_shards import packed, tokenized
 from corpus_assets.plans.work import Output
-from formats import canonical, corpus_manifest, dataset, evidence
-from formats.dataset import Shard
+from formats import canonical, corpus_manifest, evidence, parquet_file
 from formats.errors import ConfigError, CorruptDataError
 from formats.naming import PairKey, VersionKey
+from formats.parquet_file import Shard
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def damaged(stored: Iterable[Stored]) -> list[CorruptDataError]:
 def _wrong_with(held: tuple[Shard, bool]) -> CorruptDataError | None:
     file, is_made_again = held
     try:
-        dataset.verified(file)
+        parquet_file.verified(file)
     except CorruptDataError as error:
         expected = f"one with sha256 {file.sha256}" if error.field == "file" and not file.num_bytes else error.expected
         todo = "it is made again" if is_made_again else error.todo

@@ -8,7 +8,8 @@ from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import pack_tokens, tokenize_documents
 from corpus_assets.stages.pack_tokens import PACKED
 from corpus_assets.stages.tokenize_documents import CORPUS_ROWS, TOKENIZED
-from formats.dataset import Dataset, Shard
+from formats.dataset import Dataset
+from formats.parquet_file import Shard
 from formats.snapshot.manifest import SPLITS
 from resources.engines.contract import Dest, Task
 

@@ -35,10 +35,10 @@ from corpus_assets.plans.traced import (
 from corpus_assets.plans.tracing_items import near_item
 from corpus_assets.plans.tracing_sites import cap_words, listed_site, words_on_lists
 from formats import corpus_shard, evidence, raw_set
-from formats.dataset import Shard
 from formats.errors import CorruptDataError
 from formats.layout import Layout
 from formats.naming import NAME, VersionKey
+from formats.parquet_file import Shard
 from formats.raw_set import RawSet
 from formats.reasons import Reason
 from formats.stage_tables import PII_KINDS

@@ -14,7 +14,7 @@ from corpus_assets.plans.site_rules import list_path
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import count_listed_words
 from corpus_assets.stages.place_rows import make_ids
-from formats import dataset, evidence
+from formats import dataset, evidence, parquet_file
 from formats.dataset import Dataset
 from formats.layout import Layout
 from formats.list_lines import Problems, plain_lines
@@ -81,7 +81,7 @@ def word_counts(build: Build, pair: Pair, texts: Dataset, signals: Dataset) -> O
     )
 
     def make(folder: Path) -> Dataset:
-        paths = [str(dataset.verified(entries.shards[0])) for entries in stored]
+        paths = [str(parquet_file.verified(entries.shards[0])) for entries in stored]
         told = [{**rules, "path": path} for rules, path in zip(settings, paths, strict=True)]
         task = Task("corpus_assets.stages.count_listed_words:count_listed_words", {"lists": told})
         sides = (signals.select("k", "lang"),)

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from formats import durable
-from formats.dataset import read_groups, write_groups
 from formats.errors import CorruptDataError
+from formats.parquet_file import read_groups, write_groups
 from formats.snapshot.manifest import Snapshot, TokenShard
 
 INDEX = pa.schema([

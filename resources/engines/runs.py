@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from formats.dataset import row_sizes
+from formats.row_groups import row_sizes
 from resources.engines.contract import Batches
 from resources.engines.scratch import spill_folder
 from resources.engines.sorter import sort_in_memory, sort_narrow

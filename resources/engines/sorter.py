@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from formats.dataset import row_sizes
 from formats.errors import ConfigError
+from formats.row_groups import row_sizes
 from resources.engines.contract import Batches
 from resources.engines.scratch import spill_folder
 from resources.engines.streams import Stream

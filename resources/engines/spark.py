@@ -17,8 +17,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formats.dataset import Dataset, Shard
+from formats.dataset import Dataset
 from formats.errors import ConfigError, CorpusError, NotConvergedError, TransientError
+from formats.parquet_file import Shard
 from resources.engines import spark_rows, spark_session, spark_tasks, tasks
 from resources.engines.contract import Dest, First, Task
 from resources.engines.pool import ShardsDone

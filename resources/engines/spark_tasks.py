@@ -15,8 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from formats.dataset import Dataset, Shard
+from formats.dataset import Dataset
 from formats.errors import ConfigError
+from formats.parquet_file import Shard
 from resources.engines import spark_rows, tasks
 from resources.engines.contract import Batches, Dest, Task
 from resources.engines.pool import portable

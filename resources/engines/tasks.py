@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from formats.dataset import Dataset, Shard, row_sizes, verified
+from formats.dataset import Dataset
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
+from formats.parquet_file import Shard, verified
+from formats.row_groups import row_sizes
 from resources.engines.contract import Batches, Dest, Task, load
 
 BATCH_BYTES = 4 * 1024 * 1024

@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from formats.dataset import Dataset, Shard
+from formats.dataset import Dataset
+from formats.parquet_file import Shard
 from resources.engines import tasks
 from resources.engines.contract import Dest, First, Task
 

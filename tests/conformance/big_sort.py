@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from formats.dataset import Dataset, Shard, read_table, write_shard
+from formats.dataset import Dataset, read_table, write_shard
+from formats.parquet_file import Shard
 from resources.engines.contract import Dest, Task
 from resources.engines.local import LocalEngine
 

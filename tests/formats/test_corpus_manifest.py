@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from formats import corpus_manifest
-from formats.dataset import Shard
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
+from formats.parquet_file import Shard
 from tests import faults
 
 SCHEMA_FILE = Path(corpus_manifest.__file__).with_name("corpus_manifest.schema.json")

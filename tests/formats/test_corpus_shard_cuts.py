@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats import corpus_manifest, dataset, durable
+from formats import corpus_manifest, durable, row_groups
 from formats.corpus_shard import SCHEMA, Doc, read_shards, shard_name, write_shard, write_shards
 from formats.errors import ConfigError
 from tests.formats.made_docs import META, SETTINGS, doc, files_of, rows_of
@@ -127,7 +127,7 @@ def test_text_far_into_a_long_large_string_batch_is_written(tmp_path):
 @pytest.mark.parametrize(("limit", "fits"), [(39, False), (40, True)])
 def test_urls_that_no_column_of_a_row_group_holds_are_refused_by_name(tmp_path, monkeypatch, limit, fits):
     """With a lower limit in place of 2 GiB: texts may be empty, so row groups may have any number of rows."""
-    monkeypatch.setattr(dataset, "MAX_STRING_BYTES", limit)
+    monkeypatch.setattr(row_groups, "MAX_STRING_BYTES", limit)
     docs = [doc(i, "", url="u" * 10) for i in range(4)]
     if fits:
         assert write_shards(docs, tmp_path / "c", **{**SETTINGS, "shard_rows": 4})["n_docs"] == 4

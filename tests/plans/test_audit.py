@@ -18,10 +18,10 @@ from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.source_stages import documents, signals, verdicts
 from corpus_assets.validation.ledger import ROW_CHECKS
 from formats import corpus_manifest, corpus_shard, durable, evidence, raw_set
-from formats.dataset import Shard
 from formats.errors import CorruptDataError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
+from formats.parquet_file import Shard
 from tests import faults
 from tests.assets import tiny
 from tests.plans import tampering

@@ -13,7 +13,7 @@ from corpus_assets.kernels.arrow import fixed_binaries
 from corpus_assets.plans import candidates
 from corpus_assets.stages import keeper_order, near_duplicates
 from corpus_assets.stages.side_rows import column
-from formats import dataset
+from formats import dataset, parquet_file
 from formats.dataset import Dataset
 from formats.dedup_rules import NearRules
 from resources.engines.contract import Engine
@@ -65,7 +65,7 @@ class Corpus:
         return sorted(zip(column(table, "a").tolist(), column(table, "b").tolist(), strict=True)), made.notes
 
 
-def _shard(folder: Path, number: int, rows: pa.RecordBatch) -> dataset.Shard:
+def _shard(folder: Path, number: int, rows: pa.RecordBatch) -> parquet_file.Shard:
     return dataset.write_shard(number, folder / f"{number}.parquet", [rows], rows.schema, row_group_bytes=1 << 20)
 
 

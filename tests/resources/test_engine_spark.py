@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.dataset import Dataset, Shard
+from formats.dataset import Dataset
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, TransientError
 from formats.layout import Layout
+from formats.parquet_file import Shard
 from resources.engine import EngineResource
 from resources.engines import spark, spark_rows, spark_session, spark_tasks
 from resources.engines.contract import Dest, Task

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.dataset import Dataset, Shard, cut_row_groups, row_sizes, write_shard
+from formats.dataset import Dataset, write_shard
 from formats.errors import ConfigError, NotConvergedError
+from formats.parquet_file import Shard
+from formats.row_groups import cut_row_groups, row_sizes
 from resources.engines import tasks
 from resources.engines.contract import Task
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from formats import durable, raw_set
-from formats.dataset import Shard
+from formats.parquet_file import Shard
 from formats.raw_set import RawSetWriter
 from tests.fuzz.packed import ZSTD, unpacked
 
