@@ -19,9 +19,15 @@ from resources.store import Store
     automation_condition=WHEN_READY,
 )
 def datasheet(context: dg.AssetExecutionContext, store: Store) -> dg.MaterializeResult:
-    """Counts, licences, languages and the funnel of drops of a published version."""
+    """Counts, licences, languages and the funnel of drops of a published version; what differs from the one before."""
     sheet = write_datasheet(store.layout, VersionKey.parse(context.partition_key))
+    differences = {"differences": dg.MetadataValue.path(str(sheet.differences))} if sheet.differences else {}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(durable.sha256_of(sheet.html)),
-        metadata={"path": dg.MetadataValue.path(str(sheet.html)), "datasheet": dg.MetadataValue.md(sheet.markdown)},
+        metadata={
+            "path": dg.MetadataValue.path(str(sheet.html)),
+            "since": sheet.since,
+            **differences,
+            "datasheet": dg.MetadataValue.md(sheet.markdown),
+        },
     )

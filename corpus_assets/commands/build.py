@@ -111,6 +111,8 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
         return 1
     print(f"{key} is built, in {time.monotonic() - began:.1f} s: {layout.version(key)}")
     print(f"what is in it, for people: {layout.evidence(key) / evidence.DATASHEET_HTML}")
+    if (page := layout.evidence(key) / evidence.DIFFERENCES_HTML).is_file():
+        print(f"what differs from the version before: {page}")
     return 0
 
 

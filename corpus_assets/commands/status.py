@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from corpus_assets.commands.last_runs import BadEnd, bad_ends
@@ -19,7 +20,7 @@ from corpus_assets.plans.published_version import published_versions
 from corpus_assets.plans.standing import Standing, State, VersionStanding
 from corpus_assets.plans.token_standing import TokenStanding, of_tokens
 from corpus_assets.validation import corpus_config, model_config, token_config
-from formats import corpus_manifest
+from formats import corpus_manifest, evidence
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     misplaced = [*misplaced, *misnamed]
     processes = building(layout)
     if args.json:
-        print(json.dumps(_as_json(told, models, misplaced, processes), indent=2, ensure_ascii=False))
+        print(json.dumps(_as_json(layout, told, models, misplaced, processes), indent=2, ensure_ascii=False))
     else:
         _print(layout, told, models, misplaced, processes, each_source=bool(named))
     return 0 if _fine(told, models, misplaced) else 1
@@ -156,13 +157,13 @@ def _failed(found: Sequence[Standing], end: BadEnd | None) -> list[Standing]:
 
 
 def _as_json(
-    told: Sequence[Shown], models: Sequence[ModelStanding], misplaced: Sequence[str], processes: int
+    layout: Layout, told: Sequence[Shown], models: Sequence[ModelStanding], misplaced: Sequence[str], processes: int
 ) -> dict[str, Any]:
     return {
         "fine": _fine(told, models, misplaced),
         "running_processes": processes,
         "misplaced_configs": list(misplaced),
-        "versions": [_version_as_json(one) for one in told],
+        "versions": [_version_as_json(layout, one) for one in told],
         "models": [
             {"model": one.name, "state": one.state.value, "sha256": one.sha256, "version": one.version, "why": one.why}
             for one in models
@@ -170,7 +171,7 @@ def _as_json(
     }
 
 
-def _version_as_json(one: Shown) -> dict[str, Any]:
+def _version_as_json(layout: Layout, one: Shown) -> dict[str, Any]:
     stands = one.stands
     return {
         "version": str(one.key),
@@ -184,6 +185,7 @@ def _version_as_json(one: Shown) -> dict[str, Any]:
             for told in one.tokens
         ],
         "failed_runs": [{"partition": end.partition, "run_id": end.run_id, "how": end.how} for end in one.bad_ends],
+        "pages": [str(page) for page in _pages(layout, one.key)],
         "reasons": list(one.reasons()),
     }
 
@@ -210,6 +212,8 @@ def _print(
             print(f"  tokens {tokens.key.tokens:15} {tokens.state:8} {tokens.snapshot_id or ''}".rstrip())
         if one.stands and one.stands.sources and (each_source or not one.stands.published):
             _print_sources(one.stands, width)
+        for page in _pages(layout, one.key) if each_source else ():
+            print(f"  {page}")
         reasons = list(one.reasons())
         for line in reasons if each_source else reasons[:_REASONS_SHOWN]:
             print(f"  ! {line}")
@@ -231,6 +235,12 @@ def _print(
     for thing, names in waiting.items():
         if names:
             print(f"{counted(len(names), thing)} not complete: {shortened(', '.join(names), width - 26)}")
+
+
+def _pages(layout: Layout, key: VersionKey) -> list[Path]:
+    """What people read of a version that has it: the datasheet, and what differs from the version before."""
+    pages = [layout.evidence(key) / name for name in (evidence.DATASHEET_HTML, evidence.DIFFERENCES_HTML)]
+    return [page for page in pages if page.is_file()]
 
 
 def _headline(layout: Layout, one: Shown) -> str:

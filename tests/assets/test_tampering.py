@@ -35,7 +35,7 @@ OF_STAGE = {
     "outcomes": "shards",
 }
 """Stage -> the asset that made it: every stage of the tiny corpus has one."""
-OF_DATASHEET = (evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.TRAINING_CONTENT)
+OF_DATASHEET = (evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.TRAINING_CONTENT, evidence.DIFFERENCES_HTML)
 WRITTEN_BY_PEOPLE = ("LEDGER.jsonl", "configs")
 """Below `corpus`: inputs, which are observed."""
 

@@ -154,6 +154,10 @@ def test_a_second_version_that_keeps_less_of_a_source_is_a_warning_that_names_bo
     assert "tiny.v2: against tiny.v1: " in str(found.description)
     assert "% -> " in str(found.description)
     assert layout.lock(V2).exists()
+    made = [event.materialization for step in ran for event in step.get_asset_materialization_events()]
+    (sheet,) = [one.metadata for one in made if one.asset_key == dg.AssetKey("datasheet")]
+    assert str(sheet["since"].value).startswith("tiny.v1: ")
+    assert "tiny.v1" in Path(str(sheet["differences"].value)).read_text("utf-8")
 
 
 @pytest.mark.slow

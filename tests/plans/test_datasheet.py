@@ -5,6 +5,7 @@ every time.
 import base64
 import json
 import re
+import shutil
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import replace
@@ -21,6 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus_assets import cli
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans import (
     datasheet_drops,
@@ -47,6 +49,7 @@ from formats.reasons import MODEL_RULES, RULE_BIT, RULES
 from tests import faults
 from tests.formats import evidence_rows
 from tests.plans import tiny_corpus, tiny_snapshot
+from tests.plans.tampering import as_they_lie
 from tests.plans.tiny_corpus import V1, V2
 
 
@@ -401,11 +404,44 @@ def test_the_short_form_is_small_and_has_the_funnel_as_a_picture(layout):
 
 
 def test_equal_evidence_gives_equal_bytes_wherever_and_whenever(layout, tmp_path):
-    other = tiny_corpus.make(tmp_path / "elsewhere", V1)
+    other = tiny_corpus.make(tmp_path / "elsewhere", V1, V2)
     for one in (layout, other):
-        write_datasheet(one, V1)
-    for name in (evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.SEAL):
-        assert (layout.evidence(V1) / name).read_bytes() == (other.evidence(V1) / name).read_bytes()
+        write_datasheet(one, V2)
+    for name in (evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.DIFFERENCES_HTML, evidence.SEAL):
+        assert (layout.evidence(V2) / name).read_bytes() == (other.evidence(V2) / name).read_bytes()
+
+
+def test_what_differs_from_the_version_before_is_the_page_of_corpus_diff_and_changes_nothing_that_is_locked(
+    layout, tmp_path, capsys
+):
+    published = as_they_lie(layout.version(V2)), layout.lock(V2).read_bytes()
+    first, sheet = write_datasheet(layout, V1), write_datasheet(layout, V2)
+    assert (first.differences, first.since) == (None, "no version before it")
+    assert not (layout.evidence(V1) / evidence.DIFFERENCES_HTML).exists()
+    out = tmp_path / "diff.html"
+    assert cli.main(["--root", str(layout.root), "diff", "tiny.v1", "tiny.v2", "--out", str(out)]) == 1
+    assert sheet.differences.read_bytes() == out.read_bytes()
+    assert re.fullmatch(r"tiny\.v1: \d+ differences", sheet.since)
+    assert (as_they_lie(layout.version(V2)), layout.lock(V2).read_bytes()) == published
+    assert verify_version(layout, V2).ok
+    capsys.readouterr()
+    cli.main(["--root", str(layout.root), "status", "tiny.v2"])
+    assert {f"  {sheet.html}", f"  {sheet.differences}"} <= set(capsys.readouterr().out.splitlines())
+
+
+def test_a_damaged_version_before_is_told_and_a_page_that_was_made_stays(layout):
+    write_datasheet(layout, V2)
+    page = (layout.evidence(V2) / evidence.DIFFERENCES_HTML).read_bytes()
+    faults.flip_byte(layout.evidence(V1) / evidence.COUNTS, 20)
+    sheet = write_datasheet(layout, V2)
+    assert sheet.since.startswith("tiny.v1 cannot be read: ")
+    assert sheet.differences.read_bytes() == page
+    shutil.rmtree(layout.version(V1))
+    shutil.rmtree(layout.evidence(V1))
+    layout.lock(V1).unlink()
+    sheet = write_datasheet(layout, V2)
+    assert (sheet.since, sheet.differences.read_bytes()) == ("no version before it", page)
+    assert verify_version(layout, V2).ok
 
 
 def test_the_datasheet_is_sealed_and_verify_stays_green(layout):

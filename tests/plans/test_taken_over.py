@@ -1,4 +1,4 @@
-"""The first build of a version says in a line what it takes over from others; no later one does, nor a first version."""
+"""The first build of a version says in a line what it takes over from others; none later does, nor a first version."""
 
 import pytest
 
