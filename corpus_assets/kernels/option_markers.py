@@ -91,6 +91,16 @@ def marker_count(text: pa.Array) -> np.ndarray:
     return out
 
 
+def lists_without_markers(text: pa.Array) -> tuple[np.ndarray, pa.Array]:
+    """(rows, texts) of the texts that have a list of options: which they are, ascending, and each `without_markers`.
+
+    Whoever matches protected items matches these beside the texts as they are, on either side: markers are words like
+    any other, so an item with `A)` and a text with `1.` or none share no run of words else.
+    """
+    rows = np.flatnonzero(marker_count(text) >= MIN_MARKERS)
+    return rows, without_markers(text.take(pa.array(rows)))
+
+
 def without_markers(text: pa.Array) -> pa.Array:
     """The large_string column, a space for each byte of a marker, so that places stay; null rows are empty texts."""
     offsets, data = string_buffers(text)

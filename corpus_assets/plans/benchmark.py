@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from corpus_assets.kernels.exact_text import normalize
 from corpus_assets.kernels.ngram_places import ngram_places
+from corpus_assets.kernels.option_markers import lists_without_markers
 from corpus_assets.kernels.words import word_count
 from corpus_assets.records import parquet_rows
 from corpus_assets.stages import benchmark_lines, eval_items
@@ -41,7 +42,8 @@ class ItemName:
 @dataclass(frozen=True, eq=False)
 class Benchmark:
     """`data` is the file without compression; `items` are by number: their line (jsonl) or row, from 0, as in
-    eval sets. `column` has the texts normalized, `words` how many each has.
+    eval sets. `column` has the texts normalized, `words` how many each has; `unmarked` those with a list of options
+    without its markers, `unmarked_of` the numbers of these texts.
     """
 
     path: Path
@@ -53,6 +55,8 @@ class Benchmark:
     texts: tuple[EvalText, ...]
     column: pa.Array
     words: np.ndarray
+    unmarked: pa.Array
+    unmarked_of: np.ndarray
 
     @property
     def num_items(self) -> int:
@@ -109,6 +113,7 @@ def read(path: Path, fields: Sequence[str] = ()) -> Benchmark:
         there = ", ".join(described(name) for name in [*present][:_MAX_NAMED]) or "none"
         raise ConfigError(f"{path}: no item has a field {described(unknown[0])}; its fields are {there}; name of these")
     column = normalize(pa.array([text.text for text in texts], pa.large_string()))
+    lists, unmarked = lists_without_markers(column)
     return Benchmark(
         path=path,
         sha256=hashlib.sha256(stored).hexdigest(),
@@ -119,6 +124,8 @@ def read(path: Path, fields: Sequence[str] = ()) -> Benchmark:
         texts=tuple(texts),
         column=column,
         words=word_count(column).to_numpy(),
+        unmarked=unmarked,
+        unmarked_of=lists,
     )
 
 
@@ -156,12 +163,14 @@ def _name(item: benchmark_lines.Item, fields: Sequence[str]) -> ItemName:
 
 def grams(benchmark: Benchmark, ngram: int, *, rate: int = 1, whole_from: int | None = None) -> Grams:
     """The n-grams that an index of this rate holds, of texts of `ngram` words or more; and with `whole_from` each
-    shorter text from so many words on, as a whole.
+    shorter text from so many words on, as a whole. Of a text with a list of options also without its markers.
     """
-    places = ngram_places(benchmark.column, [ngram], rate=rate, whole_from=whole_from)
-    order = np.lexsort((places.start, places.row, places.hash))
-    start = places.start[order]
-    return Grams(places.hash[order], places.row[order], start, start + places.length[order])
+    ways = (benchmark.column, np.arange(len(benchmark.column))), (benchmark.unmarked, benchmark.unmarked_of)
+    found = []
+    for column, text_of in ways:
+        places = ngram_places(column, [ngram], rate=rate, whole_from=whole_from)
+        found.append(np.stack([places.hash, text_of[places.row], places.start, places.start + places.length]))
+    return Grams(*np.unique(np.concatenate(found, axis=1), axis=1))
 
 
 def is_compressed(path: Path) -> bool:

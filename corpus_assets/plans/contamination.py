@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from corpus_assets.kernels.fuse_filter import FALSE_POSITIVE_RATE
+from corpus_assets.kernels.words import word_count
 from corpus_assets.plans import benchmark as benchmarks
 from corpus_assets.plans import ngram_hits
 from corpus_assets.plans.benchmark import Benchmark, Grams
@@ -217,8 +218,8 @@ def _min_words(where: _Where) -> int:
 def _widths(benchmark: Benchmark, rule: Rule) -> list[int]:
     """How many words the n-grams have that are looked for."""
     shortest = rule.ngram if rule.whole_from is None else rule.whole_from
-    words = benchmark.words[benchmark.words >= shortest]
-    return sorted({rule.ngram, *np.minimum(words, rule.ngram).tolist()})
+    words = np.concatenate([benchmark.words, word_count(benchmark.unmarked).to_numpy()])
+    return sorted({rule.ngram, *np.minimum(words[words >= shortest], rule.ngram).tolist()})
 
 
 def _counts(benchmark: Benchmark, grams: Grams, rule: Rule, min_words: int, hit: int) -> Counts:
@@ -252,6 +253,12 @@ def _notes(benchmark: Benchmark, rule: Rule, min_words: int, hits: Hits) -> list
         told = "the index holds none so short; the corpus could tell (--from corpus, where it is there)"
         where = plural(len(np.unique(short)), "item")
         notes.append(f"texts of {min_words} to {rule.ngram - 1} words in {where} were not looked for: {told}")
+    if rule.read_from == "index" and (lists := benchmark.item_of[benchmark.unmarked_of]).size:
+        has = "has a list of options" if (items := len(np.unique(lists))) == 1 else "have lists of options"
+        notes.append(
+            f"{plural(items, 'item')} {has}, looked for with their letters and numbers and without; a document whose "
+            "list has others is found by the corpus alone (--from corpus, where it is there)"
+        )
     if rule.read_from == "index" and hits.places is None:
         notes.append("the index is a filter: it says which items are hit, not by which documents")
     if hits.num_cut:

@@ -12,7 +12,7 @@ from corpus_assets.kernels.unicode_tables import case_version, unicode_version
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.token_shards import corpus_rows
 from corpus_assets.plans.work import Output, identity
-from corpus_assets.stages import index_ngrams
+from corpus_assets.stages import look_for_ngrams
 from formats import dataset, durable
 from formats.dataset import Dataset
 from formats.errors import CorruptDataError
@@ -73,17 +73,17 @@ def _looked_for(engine: Engine, version: PublishedVersion, widths: list[int], wa
     sha256 = hashlib.sha256(data).hexdigest()
     ident = identity(
         STAGE,
-        index_ngrams.CODE_VERSION,
+        look_for_ngrams.CODE_VERSION,
         settings={"widths": widths},
         inputs={"corpus": source.digest, "hashes": sha256},
-        libraries=index_ngrams.LIBRARIES,
+        libraries=look_for_ngrams.LIBRARIES,
     )
 
     def make(folder: Path) -> Dataset:
         path = folder / "hashes" / "wanted"
         durable.write_file(path, data)
         args = {"widths": widths, "path": str(path), "sha256": sha256}
-        task = Task("corpus_assets.stages.index_ngrams:ngrams_looked_for", args)
+        task = Task("corpus_assets.stages.look_for_ngrams:ngrams_looked_for", args)
         return engine.map_batches(source, task, Dest(folder, POSTINGS))
 
     return Output(layout, ident, POSTINGS, make, str(version.key))

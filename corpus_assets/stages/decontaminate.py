@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpus_assets.kernels.ngram_match import EvalIndex, match
-from corpus_assets.kernels.option_markers import MIN_MARKERS, marker_count, without_markers
+from corpus_assets.kernels.option_markers import lists_without_markers
 from formats.stage_tables import SCRUBBED
 
 CODE_VERSION = "3"
@@ -33,9 +33,11 @@ def hits(text: pa.Array, index: EvalIndex) -> tuple[np.ndarray, np.ndarray, np.n
     entry, start, end = match(text, index)
     if not index.entries:
         return entry, start, end
-    rows = np.flatnonzero((marker_count(text) >= MIN_MARKERS) & (entry < 0))
+    clean = np.flatnonzero(entry < 0)
+    rows, unmarked = lists_without_markers(text.take(pa.array(clean)))
     if rows.size:
-        entry[rows], start[rows], end[rows] = match(without_markers(text.take(pa.array(rows))), index)
+        mine = clean[rows]
+        entry[mine], start[mine], end[mine] = match(unmarked, index)
     return entry, start, end
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from corpus_assets.kernels.exact_text import normalize
 from corpus_assets.kernels.ngram_match import EvalIndex, make_index
-from corpus_assets.kernels.option_markers import MIN_MARKERS, marker_count, without_markers
+from corpus_assets.kernels.option_markers import lists_without_markers
 from corpus_assets.kernels.words import word_count
 from formats.benchmark_rules import DecontaminationRules, EvalSet
 from formats.compressed import Budget, open_stream
@@ -160,8 +160,7 @@ def build_index(texts: Iterable[EvalText], rules: DecontaminationRules) -> tuple
     ]
     inside = [i for i, fate in enumerate(fates) if fate in ("whole", "cut")]
     as_they_are = column.take(pa.array(inside, pa.int64()))
-    lists = np.flatnonzero(marker_count(as_they_are) >= MIN_MARKERS)
-    unmarked = without_markers(as_they_are.take(pa.array(lists)))
+    lists, unmarked = lists_without_markers(as_they_are)
     long = np.flatnonzero(word_count(unmarked).to_numpy() >= rules.min_item_words)
     inside += [inside[i] for i in lists[long].tolist()]
     entries = [(every[i].eval_set, f"{every[i].item}.{every[i].field}") for i in inside]

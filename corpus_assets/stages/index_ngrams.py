@@ -1,9 +1,6 @@
-"""The n-grams of published texts: those that their hash samples, sorted into an index; or those looked for."""
+"""The n-grams of published texts that their hash samples, sorted into an index."""
 
-import hashlib
 from collections.abc import Generator, Iterator
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +8,6 @@ import pyarrow as pa
 from corpus_assets.kernels.arrow import large_binaries
 from corpus_assets.kernels.fuse_filter import make_filter
 from corpus_assets.kernels.ngram_places import Places, ngram_places
-from formats.errors import CorruptDataError
 from formats.ngram_index import FILTER, POSTINGS, part_of
 
 CODE_VERSION = "1"
@@ -40,21 +36,6 @@ def sampled_hashes(batch: pa.RecordBatch, *, ngram: int, rate: int, num_parts: i
     """Published rows (id, text) -> HASHED rows."""
     found = ngram_places(batch.column("text"), [ngram], rate=rate).hash
     return pa.RecordBatch.from_arrays([pa.array(part_of(found, num_parts)), pa.array(found)], schema=HASHED)
-
-
-def ngrams_looked_for(batch: pa.RecordBatch, *, widths: list[int], path: str, sha256: str) -> pa.RecordBatch:
-    """Published rows (id, text) -> POSTINGS rows of the n-grams, of any of the widths, whose hash is in the file."""
-    places = ngram_places(batch.column("text"), widths, keys=stored_hashes(path, sha256))
-    return pa.RecordBatch.from_arrays(_postings(batch.column("id"), places), schema=POSTINGS)
-
-
-@cache
-def stored_hashes(path: str, sha256: str) -> np.ndarray:
-    """int64 hashes in a file of this SHA-256, little-endian, nothing else; read once a process."""
-    data = Path(path).read_bytes()
-    if (found := hashlib.sha256(data).hexdigest()) != sha256:
-        raise CorruptDataError(path, "sha256", sha256, found, "delete the file and ask again")
-    return np.frombuffer(data, "<i8")
 
 
 def as_postings(_part: int, batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, dict[str, int]]:

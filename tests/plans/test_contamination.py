@@ -136,6 +136,31 @@ def test_a_copy_is_found_whatever_its_case_signs_and_place(indexed, tmp_path, ch
         assert reference.words(item[span.start : span.end]) == reference.words(words_of(FERRY, 5, 20))
 
 
+def as_options(text, form, words=7):
+    """The text as a list of options of so many words each."""
+    places = reference.word_places(text)
+    cuts = [text[places[i][0] : places[min(i + words, len(places)) - 1][1]] for i in range(0, len(places), words)]
+    return "\n".join(f"{form.format('ABCDEFGH'[i])} {cut}" for i, cut in enumerate(cuts))
+
+
+def test_an_item_made_a_list_of_options_of_a_copied_text_is_found_without_their_letters(indexed, tmp_path):
+    layout, snapshot, _ = indexed
+    item = as_options(words_of(FERRY, 3, 21), "{})")
+    for read_from in ("index", "corpus"):
+        result = checked(layout, snapshot.snapshot_id, tmp_path, [OTHER, item], read_from=read_from)
+        assert found_of(result) == {1: {"web:1"}}
+        [span] = result.items[0].spans
+        assert item[span.start : span.end] == item[3:], "code points of the item as it is written"
+        assert any("1 item has a list of options" in note for note in result.notes) == (read_from == "index")
+
+
+def test_a_short_item_made_a_list_of_options_is_looked_for_as_a_whole(indexed, tmp_path):
+    layout, snapshot, _ = indexed
+    item = as_options(words_of(FERRY, 5, 10), "({})", words=5)
+    [hit] = checked(layout, snapshot.snapshot_id, tmp_path, [item], read_from="corpus").items
+    assert [document.id for document in hit.documents] == ["web:1"]
+
+
 def test_twelve_copied_words_are_no_hit_and_a_changed_word_breaks_a_run(indexed, tmp_path):
     layout, snapshot, _ = indexed
     items = [words_of(FERRY, 3, 12) + " geese walked", words_of(FERRY, 0, 12) + " geese " + words_of(FERRY, 13, 12)]
