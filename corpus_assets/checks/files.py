@@ -6,11 +6,12 @@ They fail and stop nothing: who reads a part holds it to its hash by itself, and
 import dagster as dg
 
 from corpus_assets.checks.results import as_result
-from corpus_assets.partitions import by_pair, by_version
+from corpus_assets.partitions import by_pair, by_tokens, by_version
 from corpus_assets.plans import audit_files
 from corpus_assets.plans.audit import Finding
 from corpus_assets.plans.pinned import Build
-from formats.naming import PairKey, VersionKey
+from corpus_assets.plans.token_build import open_build
+from formats.naming import PairKey, TokensKey, VersionKey
 from resources.engine import EngineResource
 from resources.store import Store
 
@@ -25,6 +26,10 @@ def _outputs_as_written(asset: str, keys: dg.StaticPartitionsDefinition) -> dg.A
         def find() -> Finding:
             if keys is by_pair:
                 return audit_files.outputs_of_source(build, PairKey.parse(key), asset)
+            if keys is by_tokens:
+                return audit_files.outputs_of_tokens(
+                    open_build(build.layout, build.engine, TokensKey.parse(key)), asset
+                )
             return audit_files.outputs_of_version(build, VersionKey.parse(key), asset)
 
         return as_result(find, key)
@@ -39,6 +44,7 @@ of_dedup_clusters = _outputs_as_written("dedup_clusters", by_version)
 of_scrubbed_docs = _outputs_as_written("scrubbed_docs", by_pair)
 of_shards = _outputs_as_written("shards", by_version)
 of_ngram_index = _outputs_as_written("ngram_index", by_version)
+of_token_shards = _outputs_as_written("token_shards", by_tokens)
 
 
 @dg.asset_check(

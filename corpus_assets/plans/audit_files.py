@@ -18,6 +18,7 @@ from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.site_rules import site_entries
 from corpus_assets.plans.source_stages import documents_left_out, listed_documents, listed_words
 from corpus_assets.plans.stored import Stored
+from corpus_assets.plans.token_build import TokenBuild
 from corpus_assets.plans.word_rules import word_entries
 from corpus_assets.plans.work import Output, nothing_is_made
 from formats import durable, evidence
@@ -54,6 +55,12 @@ def outputs_of_version(build: Build, key: VersionKey, asset: str) -> Finding:
         Stored(one.data_version, tuple(file for file in one.files if Path(file.path).parent != published))
         for one in held
     )
+
+
+def outputs_of_tokens(build: TokenBuild, asset: str) -> Finding:
+    """The same of an asset of a token set."""
+    with nothing_is_made():
+        return _as_written([stored.of_tokens(build, asset)])
 
 
 def evidence_sealed(layout: Layout, key: VersionKey) -> Finding:

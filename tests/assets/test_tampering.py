@@ -7,12 +7,15 @@ from types import SimpleNamespace
 import dagster as dg
 import pytest
 
+from corpus_assets.plans.snapshot import make_snapshot
+from corpus_assets.plans.token_build import open_build
 from formats import corpus_manifest, corpus_shard, evidence
 from formats.layout import Layout
 from resources.engine import EngineResource
 from resources.store import Store
 from tests import faults
-from tests.assets import graph, tiny
+from tests.assets import graph, tiny, tiny_tokens
+from tests.plans.tampering import a_build
 
 V1 = str(tiny.V1)
 PAIRS = [str(pair) for pair in tiny.PAIRS]
@@ -33,8 +36,12 @@ OF_STAGE = {
     "placed_rows": "shards",
     "near_items": "shards",
     "outcomes": "shards",
+    "tokenized": "token_shards",
+    "packed": "token_shards",
 }
-"""Stage -> the asset that made it: every stage of the tiny corpus has one."""
+"""Stage -> the asset that made it: every stage of the tiny corpus and its token set has one."""
+PARTITIONS = {"dedup_clusters": [V1], "shards": [V1], "token_shards": [str(tiny_tokens.KEY)]}
+"""Of an asset that is not of a source."""
 OF_DATASHEET = (evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.TRAINING_CONTENT, evidence.DIFFERENCES_HTML)
 WRITTEN_BY_PEOPLE = ("LEDGER.jsonl", "configs")
 """Below `corpus`: inputs, which are observed."""
@@ -42,7 +49,10 @@ WRITTEN_BY_PEOPLE = ("LEDGER.jsonl", "configs")
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    return tiny.copy(tmp_path_factory.mktemp("tampered") / "root")
+    layout = tiny.copy(tmp_path_factory.mktemp("tampered") / "root")
+    tiny_tokens.write(layout)
+    make_snapshot(open_build(layout, a_build(layout).engine, tiny_tokens.KEY))
+    return layout
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +86,7 @@ def held_by(path: Path) -> tuple[str, list[str]]:
         return "ledger_entry/ledger_schema", [path.stem]
     if first == "work":
         asset = OF_STAGE[second]
-        return f"{asset}/outputs_as_written", [V1] if asset in ("dedup_clusters", "shards") else PAIRS
+        return f"{asset}/outputs_as_written", PARTITIONS.get(asset, PAIRS)
     if second == "v1.evidence":
         return ("datasheet/datasheet_sealed" if path.name in OF_DATASHEET else "manifest/evidence_sealed"), [V1]
     return "manifest/manifest_hashes", [V1]
@@ -98,7 +108,8 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 def test_the_checks_that_hold_the_files_pass_as_long_as_nothing_is_changed(layout: Layout, evaluate: Evaluate) -> None:
     asked = {(check, one) for path in stored_files(layout) for check, of in [held_by(path)] for one in of}
-    assert len({check for check, _ in asked}) >= 11
+    assert len({check for check, _ in asked}) >= 12
+    assert ("token_shards/outputs_as_written", str(tiny_tokens.KEY)) in asked
     for check, partition in sorted(asked):
         found = evaluate(check, partition)
         assert found.passed, found.description

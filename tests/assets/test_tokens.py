@@ -20,6 +20,7 @@ from tests.plans.tampering import as_they_lie
 
 KEY, OTHER = tiny_tokens.KEY, tiny_tokens.OTHER
 CHECKS = {
+    "outputs_as_written",
     "token_shards_conserved",
     "sampled_texts_give_their_tokens",
     "snapshot_digests",
