@@ -18,7 +18,9 @@ from corpus_assets.commands.trace_words import plain
 from corpus_assets.plans import named_snapshot, takedown, yanking
 from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.pinning_configs import pinning_configs
-from corpus_assets.plans.takedown import Takedown, Target, VersionHolding
+from corpus_assets.plans.takedown import Takedown
+from corpus_assets.plans.takedown_target import Target
+from corpus_assets.plans.takedown_version import VersionHolding
 from corpus_assets.plans.token_trace_back import SnapshotHolding
 from formats import durable, run_record, site_lists
 from formats.errors import ConfigError

@@ -7,8 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus_assets.commands import takedown, trace
-from corpus_assets.plans import takedown as plan
+from corpus_assets.plans import takedown_version
 from corpus_assets.plans.evidence_lookup import DocumentRows
+from corpus_assets.plans.takedown import Takedown
+from corpus_assets.plans.takedown_version import Copy, VersionHolding
 from formats import model_config, model_record, raw_set, run_record, site_lists
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
@@ -111,10 +113,10 @@ def test_what_no_version_published_is_held_by_its_raw_set_and_by_its_copy_elsewh
 
 @pytest.mark.parametrize("left", ["copies", "raw"])
 def test_a_copy_alone_and_a_raw_set_alone_hold_it(left):
-    copy = plan.Copy("fables:0", "owl.txt", "web:0")
+    copy = Copy("fables:0", "owl.txt", "web:0")
     more = {"copies": [copy]} if left == "copies" else {"raw": {"corpus/raw/web/20261130": 1}}
-    assert plan.Takedown("web", "source", versions=[plan.VersionHolding("tiny.v1", 1, **more)]).held
-    assert not plan.Takedown("web", "source", versions=[plan.VersionHolding("tiny.v1", 1)]).held
+    assert Takedown("web", "source", versions=[VersionHolding("tiny.v1", 1, **more)]).held
+    assert not Takedown("web", "source", versions=[VersionHolding("tiny.v1", 1)]).held
 
 
 def test_where_its_raw_set_is_gone_a_dropped_document_is_held_by_nothing(trained, tmp_path, capsys):
@@ -241,7 +243,7 @@ def test_only_the_columns_that_are_needed_are_read_and_no_text(trained, capsys, 
         lambda self, part, groups, columns: seen.append(columns) or read(self, part, groups, columns),
     )
     told(layout, capsys, "example.org")
-    assert set(seen) <= {plan._COLUMNS, ("id", "url", "verdict")}
+    assert set(seen) <= {takedown_version._COLUMNS, ("id", "url", "verdict")}
     assert None not in seen
 
 
