@@ -18,7 +18,7 @@ from corpus_assets.kernels.exact_text import normalize, text_digests
 from corpus_assets.plans.dedup_report import key_of, unlike_their_cluster
 from corpus_assets.plans.evidence_lookup import DocumentRows
 from corpus_assets.plans.published_version import PublishedVersion
-from formats import evidence, raw_set
+from formats import evidence, raw_set_rows
 from formats.dedup_labels import LENGTH, RANDOM
 from formats.errors import ConfigError, CorruptDataError
 from formats.reasons import Reason
@@ -199,7 +199,7 @@ def _texts(version: PublishedVersion, rows: Iterable[Mapping[str, Any]]) -> dict
                 f"the raw set of {source} that {version.key} was made of is gone; build the version again"
             )
         part = raw.parts[number]
-        for batch in raw_set.read_part(part, columns=("raw_line", "fetched_at", "text")):
+        for batch in raw_set_rows.read_part(part, columns=("raw_line", "fetched_at", "text")):
             at = np.flatnonzero(np.isin(batch.column("raw_line").to_numpy(), list(lines)))
             some = batch.take(pa.array(at))
             texts = normalize(some.column("text").cast(pa.large_string()))

@@ -22,7 +22,8 @@ from formats.errors import ConfigError, CorruptDataError
 from formats.extraction_rules import ExtractorRules
 from formats.layout import Layout
 from formats.ledger import LedgerFile, LedgerRow
-from formats.raw_set import RawSet, RawSetWriter
+from formats.raw_set import RawSet
+from formats.raw_set_writer import RawSetWriter
 from formats.reject_reasons import RejectReason
 from resources.download.wanted import Wanted
 

@@ -34,7 +34,7 @@ from corpus_assets.plans.traced import (
 )
 from corpus_assets.plans.tracing_items import near_item
 from corpus_assets.plans.tracing_sites import cap_words, listed_site, words_on_lists
-from formats import corpus_shard, evidence, raw_set
+from formats import corpus_shard, evidence, raw_set, raw_set_rows
 from formats.errors import CorruptDataError
 from formats.layout import Layout
 from formats.naming import NAME, VersionKey
@@ -221,7 +221,7 @@ class _Tracer:
                 continue
             self._result.searched.append(f"{self._version.key}: {total:,} rejected records of {source}")
             name = raw.folder.joinpath(raw_set.REJECTS).relative_to(self._version.layout.root).as_posix()
-            for number, reject in enumerate(raw_set.read_rejects(raw)):
+            for number, reject in enumerate(raw_set_rows.read_rejects(raw)):
                 if reject["url"] == url:
                     yield TracedReject(
                         str(self._version.key),
@@ -250,7 +250,7 @@ class _Tracer:
 
 
 def _line_of(part: Shard, line: int) -> dict[str, Any]:
-    for batch in raw_set.read_part(part, columns=("raw_line", "fetched_at", "text")):
+    for batch in raw_set_rows.read_part(part, columns=("raw_line", "fetched_at", "text")):
         at = np.flatnonzero(batch.column("raw_line").to_numpy() == line)
         if len(at):
             found: dict[str, Any] = batch.slice(int(at[0]), 1).to_pylist()[0]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from corpus_assets.plans.evidence_lookup import DocumentRows, Mask, MayHold, beginning_with, of_domain
 from corpus_assets.plans.published_version import PublishedVersion, open_published
-from formats import evidence, raw_set
+from formats import evidence, raw_set_rows
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -143,7 +143,7 @@ def _rejects(version: PublishedVersion, mask: Mask, result: Holdings) -> Iterato
             result.notes.append(f"{version.key}: the raw set of {source} is gone, so its rejects were not searched")
             continue
         found: Counter[str] = Counter()
-        for rejects in _batches(raw_set.read_rejects(raw)):
+        for rejects in _batches(raw_set_rows.read_rejects(raw)):
             wanted = mask(pa.array([reject["url"] for reject in rejects], pa.large_string())).to_pylist()
             found.update(reject["reason"] for reject in compress(rejects, wanted))
         if found:

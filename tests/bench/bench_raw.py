@@ -25,9 +25,9 @@ from corpus_assets.records.fields import FieldReader
 from corpus_assets.records.jsonl import read_jsonl
 from corpus_assets.records.record import Limits, Record, Tally
 from corpus_assets.stages.extract_text import extract
-from formats import compressed, ledger, raw_set
+from formats import compressed, ledger, raw_set, raw_set_rows, raw_set_writer
 from formats.errors import CorpusError
-from formats.raw_set import RawSetWriter
+from formats.raw_set_writer import RawSetWriter
 from tests.bench.documents import Corpus, megabytes
 from tests.bench.measure import Case, Prepared, Quality
 
@@ -61,7 +61,7 @@ def read_parts(corpus: Corpus) -> Prepared:
     parts = raw_set.open_set(_raw_set(corpus, "read-")).parts
 
     def work() -> list[pa.RecordBatch]:
-        return [batch for part in parts for batch in raw_set.read_part(part)]
+        return [batch for part in parts for batch in raw_set_rows.read_part(part)]
 
     work()
     return Prepared(work, megabytes(corpus.text()))
@@ -97,7 +97,7 @@ def json_and_zstd(corpus: Corpus) -> Prepared:
     def work() -> bytes:
         head = {"url": "bench", "fetched_at": STAMP, "license_spdx": LICENSE}
         lines = b"".join((encode({**head, "text": text}) + "\n").encode() for text in texts)
-        return zstandard.ZstdCompressor(level=raw_set.ZSTD_LEVEL, write_checksum=True).compress(lines)
+        return zstandard.ZstdCompressor(level=raw_set_writer.ZSTD_LEVEL, write_checksum=True).compress(lines)
 
     return Prepared(work, megabytes(texts))
 

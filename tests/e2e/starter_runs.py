@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from formats import evidence, raw_set
+from formats import evidence, raw_set, raw_set_rows
 from formats.layout import Layout
 from formats.naming import VersionKey
 
@@ -83,7 +83,7 @@ def counts(root: Path, version: str = "starter.v1") -> dict[str, Any]:
 def rejects(root: Path) -> Iterator[tuple[str, str]]:
     """(url, reason) of every record that became no document."""
     for folder in sorted((root / "corpus" / "raw").glob("*/2*")):
-        yield from ((one["url"], one["reason"]) for one in raw_set.read_rejects(raw_set.open_set(folder)))
+        yield from ((one["url"], one["reason"]) for one in raw_set_rows.read_rejects(raw_set.open_set(folder)))
 
 
 def files_as_they_lie(folder: Path) -> dict[str, tuple[int, int, int]]:

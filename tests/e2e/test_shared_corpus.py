@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import unicodedata2
 
-from formats import raw_set
+from formats import raw_set, raw_set_rows
 from formats.layout import Layout
 from formats.reasons import RULES, Reason
 from tests.e2e import shared_corpus
@@ -50,7 +50,9 @@ class Built:
 @cache
 def _text_parts(root: Path, source: str) -> list[str]:
     (folder,) = [path for path in Layout(root).raw_sets(source).iterdir() if path.is_dir()]
-    batches = (batch for part in raw_set.open_set(folder).parts for batch in raw_set.read_part(part, columns=["text"]))
+    batches = (
+        batch for part in raw_set.open_set(folder).parts for batch in raw_set_rows.read_part(part, columns=["text"])
+    )
     return [text for batch in batches for text in batch.column("text").to_pylist()]
 
 

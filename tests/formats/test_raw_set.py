@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from formats import durable, raw_set
+from formats import durable, raw_set, raw_set_rows, raw_set_writer
 from formats.errors import CorruptDataError
 from formats.judged_pages import Judgement
-from formats.raw_set import RawSet, RawSetWriter
+from formats.raw_set import RawSet
+from formats.raw_set_writer import RawSetWriter
 from formats.stage_tables import RAW
 from tests import faults
 
@@ -39,13 +40,13 @@ def write(folder: Path, documents=LINES, rejects=(("tales.jsonl#1", 1, "broken_j
 
 
 def rows(raw: RawSet) -> list[tuple[str, ...]]:
-    batches = [batch for part in raw.parts for batch in raw_set.read_part(part)]
+    batches = [batch for part in raw.parts for batch in raw_set_rows.read_part(part)]
     return [tuple(row.values())[1:] for batch in batches for row in batch.to_pylist()]
 
 
 def read_all(folder: Path) -> list[tuple[str, ...]]:
     raw = raw_set.open_set(folder)
-    return rows(raw) + [tuple(row.values()) for row in raw_set.read_rejects(raw)]
+    return rows(raw) + [tuple(row.values()) for row in raw_set_rows.read_rejects(raw)]
 
 
 def relock(folder: Path, change) -> None:
@@ -77,7 +78,7 @@ def packed(*lines: str | bytes) -> bytes:
 def test_a_set_is_read_back_as_written(tmp_path):
     raw = write(tmp_path)
     assert rows(raw) == LINES
-    assert list(raw_set.read_rejects(raw)) == [{"url": "tales.jsonl#1", "position": 1, "reason": "broken_json"}]
+    assert list(raw_set_rows.read_rejects(raw)) == [{"url": "tales.jsonl#1", "position": 1, "reason": "broken_json"}]
     assert (raw.documents, raw.rejects, raw.source_id) == (3, {"broken_json": 1}, "tales")
     [file] = raw.files
     assert (file.records, file.documents, file.rejects, file.first_k) == (4, 3, 1, 0)
@@ -110,7 +111,7 @@ def test_the_manifest_fits_its_schema_and_the_schema_knows_every_key(tmp_path):
 
 
 def test_the_manifest_of_a_set_with_judged_pages_fits_the_schema(tmp_path):
-    writer = raw_set.RawSetWriter(tmp_path, "web", "0" * 64, {"code": {}})
+    writer = raw_set_writer.RawSetWriter(tmp_path, "web", "0" * 64, {"code": {}})
     writer.add_document("https://example.org", "2026-01-02T00:00:00Z", "MIT", "a", Judgement(7, "blocks"))
     writer.finish()
     schema = json.loads((Path(raw_set.__file__).parent / "raw_set.schema.json").read_text())
@@ -122,7 +123,7 @@ def test_the_manifest_of_a_set_with_judged_pages_fits_the_schema(tmp_path):
 
 def test_a_set_without_documents_has_no_part(tmp_path):
     raw = write(tmp_path, documents=(), rejects=())
-    assert (raw.parts, raw.documents, list(raw_set.read_rejects(raw))) == ((), 0, [])
+    assert (raw.parts, raw.documents, list(raw_set_rows.read_rejects(raw))) == ((), 0, [])
 
 
 @given(st.lists(st.tuples(ANY, ANY, ANY, ANY), max_size=12))
@@ -140,7 +141,7 @@ def test_equal_documents_give_equal_bytes(tmp_path):
 
 
 def test_a_part_is_cut_before_the_line_that_does_not_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr(raw_set, "PART_BYTES", 400)
+    monkeypatch.setattr(raw_set_writer, "PART_BYTES", 400)
     texts = ["a" * 100, "b" * 100, "c" * 900, "d", "e"]
     raw = write(tmp_path, [(f"u#{i}", "2026-01-02T00:00:00Z", "CC0-1.0", text) for i, text in enumerate(texts)])
     assert [part.rows for part in raw.parts] == [2, 1, 2]
@@ -149,10 +150,10 @@ def test_a_part_is_cut_before_the_line_that_does_not_fit(tmp_path, monkeypatch):
 
 
 def test_rejects_of_many_frames_are_all_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(raw_set, "REJECTS_FRAME_BYTES", 100)
+    monkeypatch.setattr(raw_set_writer, "REJECTS_FRAME_BYTES", 100)
     rejects = [(f"u#{i}", i, "broken_json") for i in range(20)]
     raw = write(tmp_path, rejects=rejects)
-    assert [tuple(row.values()) for row in raw_set.read_rejects(raw)] == rejects
+    assert [tuple(row.values()) for row in raw_set_rows.read_rejects(raw)] == rejects
 
 
 def test_rejects_that_do_not_fit_on_the_disk_are_named(tmp_path, monkeypatch):
@@ -169,14 +170,14 @@ def test_rejects_that_do_not_fit_on_the_disk_are_named(tmp_path, monkeypatch):
 
 
 def test_rejects_that_are_lost_before_the_manifest_is_written_are_missed(tmp_path, monkeypatch):
-    monkeypatch.setattr(raw_set, "REJECTS_FRAME_BYTES", 50)
+    monkeypatch.setattr(raw_set_writer, "REJECTS_FRAME_BYTES", 50)
     writer = RawSetWriter(tmp_path, "tales", "ab" * 32, EXTRACTOR)
     for i in range(20):
         writer.add_reject(f"u#{i}", i, "broken_json")
     (tmp_path / raw_set.REJECTS).write_bytes(b"")
     writer.finish()
     with pytest.raises(CorruptDataError, match=r"rejects\.jsonl\.zst: length"):
-        list(raw_set.read_rejects(raw_set.open_set(tmp_path)))
+        list(raw_set_rows.read_rejects(raw_set.open_set(tmp_path)))
 
 
 def test_a_manifest_that_changes_before_it_is_locked_is_refused(tmp_path, monkeypatch):
@@ -211,15 +212,15 @@ def test_a_lone_surrogate_is_refused_and_nothing_is_added(tmp_path, value):
 
 
 def test_batches_count_lines_over_block_bounds_and_keep_the_schema(tmp_path, monkeypatch):
-    monkeypatch.setattr(raw_set, "_BLOCK_BYTES", 150)
+    monkeypatch.setattr(raw_set_rows, "_BLOCK_BYTES", 150)
     texts = [chr(97 + i) * (i * 37 % 290) for i in range(26)]
     raw = write(tmp_path, [("u", "2026-01-02T00:00:00Z", "MIT", text) for text in texts])
-    batches = list(raw_set.read_part(raw.parts[0], batch_rows=3))
+    batches = list(raw_set_rows.read_part(raw.parts[0], batch_rows=3))
     assert all(batch.schema == RAW and batch.num_rows <= 3 for batch in batches)
     table = pa.Table.from_batches(batches)
     assert table["raw_line"].to_pylist() == list(range(26))
     assert table["text"].to_pylist() == texts
-    chosen = pa.Table.from_batches(raw_set.read_part(raw.parts[0], columns=["text", "raw_line"]))
+    chosen = pa.Table.from_batches(raw_set_rows.read_part(raw.parts[0], columns=["text", "raw_line"]))
     assert chosen == table.select(["text", "raw_line"])
 
 

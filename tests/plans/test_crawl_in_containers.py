@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from corpus_assets.plans.raw_set import find_raw_set
-from formats import evidence, ledger, raw_set
+from formats import evidence, ledger, raw_set_rows
 from formats.corpus_shard import read_shards
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -83,7 +83,7 @@ def documents_of(layout: Layout) -> dict[str, list[tuple[str, str]]]:
     found = {}
     for row in ledger.read(layout.ledger):
         parts = find_raw_set(layout, row).parts
-        rows = [one for part in parts for batch in raw_set.read_part(part) for one in batch.to_pylist()]
+        rows = [one for part in parts for batch in raw_set_rows.read_part(part) for one in batch.to_pylist()]
         found[row.source_id] = [(one["url"], one["text"]) for one in rows]
     return found
 

@@ -14,7 +14,7 @@ from corpus_assets.plans.extractors import shipped_model
 from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
 from corpus_assets.plans.raw_set import find_raw_set, make_raw_set
 from corpus_assets.stages import block_text, quality_text
-from formats import block_model, evidence, judged_pages, ledger, raw_set
+from formats import block_model, evidence, judged_pages, ledger, raw_set, raw_set_writer
 from formats.errors import CorruptDataError
 from formats.judged_pages import Judgement
 from formats.layout import Layout
@@ -144,7 +144,7 @@ JUDGED = [(0, Judgement(0, "blocks")), (2, Judgement(1000, "resiliparse"))]
 
 
 def a_set(folder: Path, judged=JUDGED) -> raw_set.RawSet:
-    writer = raw_set.RawSetWriter(folder, "web", "0" * 64, {"code": {}, "libraries": {}})
+    writer = raw_set_writer.RawSetWriter(folder, "web", "0" * 64, {"code": {}, "libraries": {}})
     of = dict(judged)
     for k in range(3):
         writer.add_document(f"https://example.org/{k}", "2026-01-02T00:00:00Z", "MIT", f"text {k}", of.get(k))

@@ -14,7 +14,7 @@ import zstandard
 
 from corpus_assets.plans import raw_set as plan
 from corpus_assets.plans.raw_set import extractor_identity, fetch_raw_set, find_raw_set, make_raw_set
-from formats import durable, raw_set
+from formats import durable, raw_set, raw_set_rows
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.ledger import LedgerFile, LedgerRow
@@ -41,12 +41,12 @@ def source(folder: Path, kind: str, contents: dict[str, bytes], **changes) -> tu
 
 
 def documents(raw: RawSet) -> list[tuple[str, str, str]]:
-    batches = [batch for part in raw.parts for batch in raw_set.read_part(part)]
+    batches = [batch for part in raw.parts for batch in raw_set_rows.read_part(part)]
     return [(row["url"], row["fetched_at"], row["text"]) for batch in batches for row in batch.to_pylist()]
 
 
 def rejects(raw: RawSet) -> list[tuple[str, int, str]]:
-    return [tuple(reject.values()) for reject in raw_set.read_rejects(raw)]
+    return [tuple(reject.values()) for reject in raw_set_rows.read_rejects(raw)]
 
 
 def tree(folder: Path) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans.pinned import Build, load_pairs
 from corpus_assets.plans.source_stages import documents
-from formats import corpus_manifest, corpus_shard, dataset, evidence, ledger, raw_set
+from formats import corpus_manifest, corpus_shard, dataset, evidence, ledger, raw_set, raw_set_rows
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.engines.contract import Engine
@@ -84,7 +84,7 @@ def _outcome(build: Build) -> Outcome:
     texts: dict[str, str] = {}
     for pair in load_pairs(layout, V1):
         [folder] = (path for path in layout.raw_sets(pair.row.source_id).iterdir() if path.is_dir())
-        rejects += raw_set.read_rejects(raw_set.open_set(folder))
+        rejects += raw_set_rows.read_rejects(raw_set.open_set(folder))
         for batch in dataset.read(documents(build, pair).open(), columns=["k", "text"]):
             texts |= {f"{pair.row.source_id}:{row['k']}": row["text"] for row in batch.to_pylist()}
     told = pa.Table.from_batches(evidence.read(layout.evidence(V1), "documents"), evidence.DOCUMENTS).to_pylist()

@@ -4,9 +4,9 @@ import hashlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from formats import durable, raw_set
+from formats import durable, raw_set, raw_set_rows
 from formats.parquet_file import Shard
-from formats.raw_set import RawSetWriter
+from formats.raw_set_writer import RawSetWriter
 from tests.fuzz.packed import ZSTD, unpacked
 
 MANIFEST, PART, REJECTS = range(3)
@@ -64,9 +64,9 @@ def run(data: bytes, folder: Path) -> None:
     path.write_bytes(unpacked(content))
     shard = Shard(0, str(path), 3, path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
     if what == PART:
-        for _ in raw_set.read_part(shard):
+        for _ in raw_set_rows.read_part(shard):
             pass
     else:
         made = raw_set.RawSet(folder, "tales", "ab" * 32, {}, (), (), {}, shard, "")
-        for reject in raw_set.read_rejects(made):
+        for reject in raw_set_rows.read_rejects(made):
             assert set(reject) == {"url", "position", "reason"}
