@@ -249,7 +249,7 @@ def test_only_the_columns_that_are_needed_are_read_and_no_text(trained, capsys, 
 
 def test_rows_beyond_the_limit_are_counted(trained, capsys, monkeypatch):
     layout, *_ = trained
-    monkeypatch.setattr(plan, "MAX_LISTED", 1)
+    monkeypatch.setattr(takedown_version, "MAX_LISTED", 1)
     [version] = told(layout, capsys, "web", "--version", V1)["versions"]
     assert sum(shard["rows"] for shard in version["shards"]) == 2
     assert sum(len(shard["listed"]) for shard in version["shards"]) == 1
