@@ -18,7 +18,7 @@ from corpus_assets.plans.publish import publish
 from corpus_assets.scrubbed_docs import scrubbed_docs
 from corpus_assets.stages import place_rows
 from formats.corpus_shard import SCHEMA
-from formats.evidence import LINEAGE
+from formats.evidence_schemas import LINEAGE
 from formats.naming import PairKey, VersionKey
 from resources.engine import EngineResource
 from resources.store import Store

@@ -1,6 +1,5 @@
 """Parquet files: written whole or not at all, named by length and SHA-256, and read once these were checked."""
 
-import hashlib
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from formats import durable
+from formats import durable, verified_file
 from formats.errors import CorruptDataError, SchemaMismatchError
 
 BATCH_ROWS = 4096
@@ -57,32 +56,14 @@ def write_groups(shard_id: int, path: Path, groups: Iterable[pa.Table], schema: 
 
 def verified(shard: Shard) -> Path:
     """The shard's path, once its length and hash are what the manifest says. Raises CorruptDataError."""
-    path = _of_its_length(shard)
-    _check_digest(shard, durable.sha256_of(path))
-    return path
+    return verified_file.path_of(Path(shard.path), shard.num_bytes, shard.sha256, REMAKE)
 
 
 def verified_bytes(shard: Shard) -> bytes:
-    """The bytes of a shard that is read whole: what the hash is taken of is what is given, since a file that is checked
-    and then read again may be another one. Raises CorruptDataError.
+    """The bytes of a shard that is read whole, once length and hash are what the manifest says. Raises
+    CorruptDataError.
     """
-    data = _of_its_length(shard).read_bytes()
-    _check_digest(shard, hashlib.sha256(data).hexdigest())
-    return data
-
-
-def _of_its_length(shard: Shard) -> Path:
-    path = Path(shard.path)
-    if not path.is_file():
-        raise CorruptDataError(path, "file", f"{shard.num_bytes} bytes", durable.instead_of_a_file(path), REMAKE)
-    if (found := path.stat().st_size) != shard.num_bytes:
-        raise CorruptDataError(path, "length", shard.num_bytes, found, REMAKE)
-    return path
-
-
-def _check_digest(shard: Shard, found: str) -> None:
-    if found != shard.sha256:
-        raise CorruptDataError(Path(shard.path), "sha256", shard.sha256, found, REMAKE)
+    return verified_file.bytes_of(Path(shard.path), shard.num_bytes, shard.sha256, REMAKE)
 
 
 def read_groups(

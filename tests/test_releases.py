@@ -10,7 +10,7 @@ from corpus_assets.commands import trace, verify
 from corpus_assets.plans import named_snapshot
 from corpus_assets.plans.datasheet import write_datasheet
 from corpus_assets.plans.published_version import open_published
-from formats import evidence, ngram_index
+from formats import evidence, evidence_schemas, ngram_index
 from formats.corpus_shard import read_shards
 from formats.layout import Layout
 from formats.loader.data_loader import DataLoader
@@ -93,5 +93,5 @@ def test_the_ngram_index_that_the_snapshot_pins_is_read(layout):
 
 
 def test_every_table_of_the_evidence_has_the_columns_of_today(layout):
-    for name in evidence.SCHEMAS:
+    for name in evidence_schemas.SCHEMAS:
         assert sum(batch.num_rows for batch in evidence.read(layout.evidence(KEY), name)) > 0

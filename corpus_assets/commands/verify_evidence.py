@@ -21,7 +21,7 @@ from corpus_assets.stages.sample_documents import is_in_sample
 from corpus_assets.validation import corpus_config as config_files
 from corpus_assets.validation import tables
 from corpus_assets.validation.ledger import check_row_for_version
-from formats import durable, evidence, ledger
+from formats import durable, evidence, evidence_schemas, ledger
 from formats.corpus_config import CorpusConfig
 from formats.corpus_manifest import PII_KEYS
 from formats.errors import ConfigError, CorruptDataError
@@ -35,7 +35,7 @@ _THROUGH = (Reason.KEPT.value, Reason.TRAIN_NEAR_VAL.value, Reason.OVER_DOMAIN_C
 """What may become of a document that decontamination kept."""
 _FILES = (
     "documents",
-    *(f"{name}.parquet" for name in evidence.SCHEMAS if name != "documents"),
+    *(f"{name}.parquet" for name in evidence_schemas.SCHEMAS if name != "documents"),
     *(evidence.COUNTS, evidence.STAGE_VERSIONS, evidence.LEDGER_ROWS, CONFIG_COPY),
 )
 _OF_CONTENT = ("sums", "counts", "config", "ledger", "documents")
@@ -62,7 +62,7 @@ def check_evidence(
         except CorruptDataError as error:
             check.add(error)
     for name in _FILES:
-        if not (evidence.table_names("documents", files) if name == "documents" else name in files):
+        if not (evidence_schemas.table_names("documents", files) if name == "documents" else name in files):
             check.add(f"{folder / name}: is not in the seal; every version has it")
     told = _read(folder, len(manifest["shards"]), check) if check.ok else None
     if told is None:
@@ -139,8 +139,9 @@ def _read(folder: Path, num_shards: int, check: Check) -> _Told | None:
         rows = {row.source_id: row for row in ledger.read(folder / evidence.LEDGER_ROWS)}
         told = _Told(folder, counts, stages, rows, [0] * num_shards)
         sealed = evidence.read_seal(folder)
-        for name in sorted(evidence.TABLES, key=lambda name: name == "documents"):  # last: it is held to the others
-            if not evidence.table_names(name, sealed):
+        # documents come last: they are held to the others
+        for name in sorted(evidence_schemas.TABLES, key=lambda name: name == "documents"):
+            if not evidence_schemas.table_names(name, sealed):
                 continue
             for batch in evidence.read(folder, name):
                 tables.validate(batch, name, folder / name)

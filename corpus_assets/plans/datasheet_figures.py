@@ -20,7 +20,7 @@ from corpus_assets.plans.datasheet_signals import SignalFigures
 from corpus_assets.plans.datasheet_tokens import TokenFigures, of_version
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.web_addresses import asks_for_sites, count_without
-from formats import evidence
+from formats import evidence, evidence_schemas
 from formats.corpus_config import CorpusConfig
 from formats.corpus_shard import UNDETERMINED
 from formats.errors import CorruptDataError
@@ -184,7 +184,7 @@ def measure(version: PublishedVersion) -> Figures:
         _add(figures, batch)
     for batch in evidence.read(version.evidence, "clusters"):
         _add_clusters(figures, batch)
-    if evidence.table_names("extraction", version.sealed):
+    if evidence_schemas.table_names("extraction", version.sealed):
         figures.extraction = Histogram(range(0, 1001, 50))
         for batch in evidence.read(version.evidence, "extraction"):
             figures.extraction.add(batch.column("expected_error").to_numpy())

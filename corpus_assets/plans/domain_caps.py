@@ -11,7 +11,7 @@ from corpus_assets.plans.pinned import Build, Pair
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import domain_caps, match_sites, site_names, sorted_rows
 from corpus_assets.stages.place_rows import make_ids
-from formats import dataset, evidence
+from formats import dataset, evidence_schemas
 from formats.dataset import Dataset
 from resources.engines.contract import Dest, Task
 
@@ -72,6 +72,6 @@ def capped_documents(build: Build, pairs: list[Pair], found: Dataset) -> Iterato
                         batch.column("place"),
                     ]
                     yield pa.RecordBatch.from_arrays(
-                        [pc.cast(c, f.type) for c, f in zip(columns, evidence.CAPPED_DOCUMENTS, strict=True)],
-                        schema=evidence.CAPPED_DOCUMENTS,
+                        [pc.cast(c, f.type) for c, f in zip(columns, evidence_schemas.CAPPED_DOCUMENTS, strict=True)],
+                        schema=evidence_schemas.CAPPED_DOCUMENTS,
                     )

@@ -35,7 +35,7 @@ from corpus_assets.plans.source_stages import (
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import document_evidence, domain_caps
 from corpus_assets.validation import corpus_config as config_files
-from formats import canonical, dataset, durable, ledger, parquet_file
+from formats import canonical, dataset, durable, evidence_schemas, ledger, parquet_file
 from formats import evidence as evidence_files
 from formats.dataset import Dataset
 from formats.errors import ConfigError, CorruptDataError
@@ -59,7 +59,7 @@ class Evidence:
 @once_a_build
 def outcomes(build: Build, pairs: list[Pair]) -> Output:
     """One evidence row a raw document of the version, cut like its documents."""
-    schema = evidence_files.documents_with(signals_schema(pairs[0].config).names)
+    schema = evidence_schemas.documents_with(signals_schema(pairs[0].config).names)
     texts = dataset.concat([documents(build, pair).open() for pair in pairs])
     sides = {
         "doc_signals": dataset.concat([signals(build, pair).open() for pair in pairs]),

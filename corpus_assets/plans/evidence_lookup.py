@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpus_assets.plans.published_version import PublishedVersion, verified
-from formats import evidence, parquet_file
+from formats import evidence, evidence_schemas, parquet_file
 from formats.errors import CorruptDataError
 
 _TODO = "restore the evidence folder from a copy, or delete it and build the version again"
@@ -44,7 +44,7 @@ class DocumentRows:
         """Reads the footers of all parts. Raises CorruptDataError for one that cannot be read."""
         self._version = version
         self._verified: set[str] = set()
-        names = evidence.table_names("documents", version.sealed)
+        names = evidence_schemas.table_names("documents", version.sealed)
         self._parts = [self._footer(name) for name in names]
 
     @property
@@ -127,7 +127,7 @@ class DocumentRows:
             verified(self._version.evidence, self._version.sealed, name)  # says what is wrong
         try:
             footer = pq.read_metadata(path)
-            source, url = (evidence.DOCUMENTS.get_field_index(column) for column in ("source_id", "url"))
+            source, url = (evidence_schemas.DOCUMENTS.get_field_index(column) for column in ("source_id", "url"))
             groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
             first = groups[0].column(source).statistics if groups else None
             spans = [_span(group.column(url).statistics) for group in groups]
@@ -146,7 +146,7 @@ class DocumentRows:
     def _read(self, part: _Part, groups: Sequence[int], columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         path = self._verify(part)
         yield from parquet_file.read_groups(
-            path, schema=evidence.schema_of("documents", path), groups=groups, columns=columns, todo=_TODO
+            path, schema=evidence_schemas.schema_of("documents", path), groups=groups, columns=columns, todo=_TODO
         )
 
     def _verify(self, part: _Part) -> Path:

@@ -11,8 +11,7 @@ from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.near_edges import edges
 from corpus_assets.plans.pinned import Build, Pair
 from corpus_assets.stages.side_rows import column
-from formats import dataset
-from formats import evidence as evidence_files
+from formats import dataset, evidence_schemas
 from formats.dataset import Dataset
 from formats.raw_set import RawSet
 from formats.reasons import Reason
@@ -40,7 +39,7 @@ def file_rows(raw: Iterable[RawSet], told: Dataset) -> pa.RecordBatch:
                     "near_duplicates": int(np.diff(np.searchsorted(gone_near, bounds))[0]),
                 }
             )
-    return pa.RecordBatch.from_pylist(rows, evidence_files.FILES)
+    return pa.RecordBatch.from_pylist(rows, evidence_schemas.FILES)
 
 
 def _dropped_by_k(told: Dataset) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -79,7 +78,7 @@ def cluster_rows(build: Build, pairs: list[Pair]) -> pa.RecordBatch:
         pa.array(keepers),
         pa.array((1_000_000 - weakest).astype(np.int32)),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=evidence_files.CLUSTERS)
+    return pa.RecordBatch.from_arrays(columns, schema=evidence_schemas.CLUSTERS)
 
 
 def _ids_of_ranks(build: Build, pairs: list[Pair], wanted: np.ndarray) -> pa.Array:
@@ -110,7 +109,7 @@ def lineage_rows(pairs: list[Pair], told: Dataset) -> pa.RecordBatch:
                 "rows": n,
             }
         )
-    return pa.RecordBatch.from_pylist(counted, evidence_files.LINEAGE)
+    return pa.RecordBatch.from_pylist(counted, evidence_schemas.LINEAGE)
 
 
 def _rows_by_shard(told: Dataset) -> dict[tuple[int, str], int]:

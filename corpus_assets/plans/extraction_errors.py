@@ -9,7 +9,7 @@ import pyarrow as pa
 from corpus_assets.plans.evidence_lookup import rows_about
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.stages.place_rows import make_ids
-from formats import evidence, judged_pages
+from formats import evidence_schemas, judged_pages
 from formats.judged_pages import BLOCKS, RESILIPARSE, TRAFILATURA
 from formats.raw_set import RawSet
 
@@ -30,7 +30,7 @@ def extraction_rows(raw: Sequence[RawSet]) -> Iterator[pa.RecordBatch]:
                 batch.column("expected_error"),
                 batch.column("extractor"),
             ]
-            yield pa.RecordBatch.from_arrays(columns, schema=evidence.EXTRACTION)
+            yield pa.RecordBatch.from_arrays(columns, schema=evidence_schemas.EXTRACTION)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Extraction:
 
 def extraction_of(version: PublishedVersion, row: dict[str, Any]) -> Extraction | None:
     """What the version's evidence says of a row of the documents table."""
-    if not evidence.table_names(TABLE, version.sealed):
+    if not evidence_schemas.table_names(TABLE, version.sealed):
         return None
     for found in rows_about(version, TABLE, row["id"]):
         return Extraction(found["expected_error"], found["extractor"])

@@ -12,7 +12,7 @@ from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import near_items as stage
 from corpus_assets.stages.place_rows import make_ids
-from formats import dataset, evidence
+from formats import dataset, evidence_schemas
 from formats.dataset import Dataset
 from formats.stage_tables import NEAR_ITEMS
 from resources.engines.contract import Dest, Task
@@ -53,5 +53,5 @@ def _named(pair: Pair, near: Dataset) -> Iterator[pa.RecordBatch]:
         share = pc.divide(pc.multiply(batch.column("shared_ngrams"), _MILLION), batch.column("item_ngrams"))
         columns = {name: batch.column(name) for name in batch.schema.names if name != "k"}
         columns |= {"id": make_ids(pair.row.source_id, batch.column("k")), "share": share}
-        schema = evidence.NEAR_ITEMS
+        schema = evidence_schemas.NEAR_ITEMS
         yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)

@@ -20,7 +20,7 @@ from corpus_assets.plans.published_version import json_in
 from corpus_assets.plans.source_stages import documents, signals
 from corpus_assets.plans.work import at_work
 from corpus_assets.stages import place_rows
-from formats import corpus_manifest, corpus_shard, dataset, durable, parquet_file
+from formats import corpus_manifest, corpus_shard, dataset, durable, evidence_schemas, parquet_file
 from formats import evidence as evidence_files
 from formats.corpus_manifest import PII_KEYS
 from formats.dataset import Dataset
@@ -105,7 +105,7 @@ def _as_published(build: Build, pairs: list[Pair], funnel: Funnel) -> Published:
     manifest, digest = corpus_manifest.read_locked(out, build.layout.lock(key))
     folder = build.layout.evidence(key)
     num_bytes = json_in(folder, evidence_files.read_seal(folder), evidence_files.COUNTS)["shard_bytes"]
-    lineage = pa.Table.from_batches(evidence_files.read(folder, "lineage"), evidence_files.LINEAGE)
+    lineage = pa.Table.from_batches(evidence_files.read(folder, "lineage"), evidence_schemas.LINEAGE)
     return Published(manifest, digest, num_bytes, funnel, lineage)
 
 

@@ -15,7 +15,7 @@ from corpus_assets.stages.site_names import parse_site
 from formats import dataset, parquet_file, site_lists
 from formats.dataset import Dataset
 from formats.errors import ConfigError
-from formats.evidence import LISTED_SITES
+from formats.evidence_schemas import LISTED_SITES
 from formats.layout import Layout
 from formats.list_lines import Problems
 from formats.list_rules import SiteList, WordList

@@ -5,7 +5,7 @@ from typing import Any
 
 from corpus_assets.plans.evidence_lookup import rows_about
 from corpus_assets.plans.published_version import PublishedVersion
-from formats import evidence
+from formats import evidence_schemas
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class NearItem:
 
 def near_item(version: PublishedVersion, row: dict[str, Any]) -> NearItem | None:
     """What the version's evidence says of a row of the documents table."""
-    if not evidence.table_names("near_items", version.sealed):
+    if not evidence_schemas.table_names("near_items", version.sealed):
         return None
     for found in rows_about(version, "near_items", row["id"]):
         return NearItem(**{name: found[name] for name in NearItem.__dataclass_fields__})

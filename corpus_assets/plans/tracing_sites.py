@@ -5,7 +5,7 @@ from typing import Any
 
 from corpus_assets.plans.evidence_lookup import rows_about
 from corpus_assets.plans.published_version import PublishedVersion
-from formats import evidence
+from formats import evidence_schemas
 from formats.errors import CorruptDataError
 from formats.reasons import SITE_FILTERS
 
@@ -60,7 +60,7 @@ class ListedWords:
 
 def words_on_lists(version: PublishedVersion, row: dict[str, Any]) -> list[ListedWords]:
     """What a row of the documents table shares with the version's word lists; those with too many first."""
-    if not evidence.table_names("listed_words", version.sealed):
+    if not evidence_schemas.table_names("listed_words", version.sealed):
         return []
     limits = {one.name: one for one in version.config().words.lists}
     found = []

@@ -14,7 +14,7 @@ from corpus_assets.plans.site_rules import list_path
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import count_listed_words
 from corpus_assets.stages.place_rows import make_ids
-from formats import dataset, evidence, parquet_file
+from formats import dataset, evidence_schemas, parquet_file
 from formats.dataset import Dataset
 from formats.layout import Layout
 from formats.list_lines import Problems, plain_lines
@@ -101,4 +101,4 @@ def listed_words(found: list[tuple[Pair, Dataset]]) -> Iterator[pa.RecordBatch]:
                 pc.divide(pc.multiply(listed, _MILLION), counted),
                 batch.column("too_many"),
             ]
-            yield pa.RecordBatch.from_arrays(columns, schema=evidence.LISTED_WORDS)
+            yield pa.RecordBatch.from_arrays(columns, schema=evidence_schemas.LISTED_WORDS)

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from corpus_assets.stages.place_rows import make_ids
 from corpus_assets.stages.side_rows import rows_of, take_or_null
-from formats.evidence import documents_with
+from formats.evidence_schemas import documents_with
 from formats.reasons import Reason
 from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pandera.config import ValidationDepth, config_context
 from pandera.errors import SchemaError
 
-from formats import corpus_shard, evidence
+from formats import corpus_shard, evidence_schemas
 from formats.errors import ConfigError, SchemaMismatchError
 from formats.judged_pages import EXTRACTORS
 from formats.reasons import RULE_BY_REASON, SITE_FILTERS, Reason
@@ -103,7 +103,7 @@ _VALUES: dict[str, dict[str, list[pap.Check]]] = {
     "files": {
         "source_id": [_not_empty()],
         "url": [_not_empty()],
-        **{name: [_count()] for name in evidence.FILES.names if name not in ("source_id", "url", "sha256")},
+        **{name: [_count()] for name in evidence_schemas.FILES.names if name not in ("source_id", "url", "sha256")},
     },
     "clusters": {
         "root": [_row_id()],
@@ -212,7 +212,7 @@ def _source_of(ids: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(ids, r":[0-9]+$", "")
 
 
-ARROW_SCHEMAS = {**evidence.TABLES, "corpus_shard": corpus_shard.SCHEMA}
+ARROW_SCHEMAS = {**evidence_schemas.TABLES, "corpus_shard": corpus_shard.SCHEMA}
 _REQUIRED = ("corpus_shard",)
 """Tables whose contract calls the columns nullable, though every row has a value."""
 
@@ -228,7 +228,7 @@ def _model(name: str, schema: pa.Schema) -> pap.DataFrameSchema:
 
 
 MODELS = {name: _model(name, schema) for name, schema in ARROW_SCHEMAS.items()}
-_WITH_MODELS = {_BY_MODELS: evidence.DOCUMENTS_BY_MODELS, _WITH_SAFETY: evidence.DOCUMENTS_WITH_SAFETY}
+_WITH_MODELS = {_BY_MODELS: evidence_schemas.DOCUMENTS_BY_MODELS, _WITH_SAFETY: evidence_schemas.DOCUMENTS_WITH_SAFETY}
 MODELS |= {name: _model(name, schema) for name, schema in _WITH_MODELS.items()}
 
 

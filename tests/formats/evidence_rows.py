@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from formats import dataset, evidence
+from formats import dataset, evidence, evidence_schemas
 from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS
 
 KEPT = {"books:0": (0, "val"), "web:10": (1, "train"), "web:2": (2, "train")}
@@ -19,7 +19,7 @@ DROPPED = {
 
 def document(row_id: str, **fields: Any) -> dict[str, Any]:
     source, k = row_id.split(":")
-    row: dict[str, Any] = dict.fromkeys(evidence.DOCUMENTS.names)
+    row: dict[str, Any] = dict.fromkeys(evidence_schemas.DOCUMENTS.names)
     row |= dict.fromkeys(COUNTED_SIGNALS, 0) | dict.fromkeys((f"pii_{kind}" for kind in PII_KINDS), 0)
     row |= {"id": row_id, "doc_id": f"{int(k):032x}", "source_id": source, "url": f"https://example.org/{k}"}
     row |= {"raw_part": 0, "raw_line": int(k), "text_digest": bytes(32), "n_chars": 19, "n_words": 5, "lang": "en"}
@@ -72,7 +72,7 @@ OPTIONAL: dict[str, list[dict[str, Any]]] = {
 
 
 def table(name: str, rows: list[dict[str, Any]] | None = None) -> pa.Table:
-    return pa.Table.from_pylist({**ROWS, **OPTIONAL}[name] if rows is None else rows, evidence.TABLES[name])
+    return pa.Table.from_pylist({**ROWS, **OPTIONAL}[name] if rows is None else rows, evidence_schemas.TABLES[name])
 
 
 def write(folder: Path, tables: dict[str, list[dict[str, Any]]] | None = None) -> None:
@@ -83,7 +83,9 @@ def write(folder: Path, tables: dict[str, list[dict[str, Any]]] | None = None) -
             continue
         for part, some in enumerate((rows[:2], rows[2:])):
             path = folder / "documents" / evidence.PART_PATTERN.format(id=part)
-            dataset.write_shard(part, path, table(name, some).to_batches(), evidence.DOCUMENTS, row_group_bytes=1 << 20)
+            dataset.write_shard(
+                part, path, table(name, some).to_batches(), evidence_schemas.DOCUMENTS, row_group_bytes=1 << 20
+            )
     write_json(folder, evidence.COUNTS, {"web": {"é": 1}})
     write_json(folder, evidence.STAGE_VERSIONS, {})
     seal_as_it_lies(folder)

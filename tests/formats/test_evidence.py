@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from formats import evidence
+from formats import evidence, evidence_schemas
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.stage_tables import COUNTED_SIGNALS
 from tests import faults
@@ -19,20 +19,20 @@ SPEC = Path(evidence.__file__).with_name("evidence.md").read_text()
 
 
 def read(folder: Path, name: str) -> pa.Table:
-    return pa.Table.from_batches(evidence.read(folder, name), evidence.TABLES[name])
+    return pa.Table.from_batches(evidence.read(folder, name), evidence_schemas.TABLES[name])
 
 
-@pytest.mark.parametrize("name", evidence.SCHEMAS)
+@pytest.mark.parametrize("name", evidence_schemas.SCHEMAS)
 def test_tables_come_back_in_the_order_of_their_parts(tmp_path, name):
     evidence_rows.write(tmp_path)
     assert read(tmp_path, name).to_pylist() == evidence_rows.ROWS[name]
 
 
-@pytest.mark.parametrize("name", evidence.TABLES)
+@pytest.mark.parametrize("name", evidence_schemas.TABLES)
 def test_the_spec_page_lists_every_column_with_its_type(name):
     section = SPEC.split(f"### {name}\n")[1].split("###")[0].split("## Worked")[0]
     listed = re.findall(r"^\| `(\w+)` \| (\S+) \| (yes)? ?\|", section, re.MULTILINE)
-    pinned = [(f.name, str(f.type), "yes" if f.nullable else "") for f in evidence.TABLES[name]]
+    pinned = [(f.name, str(f.type), "yes" if f.nullable else "") for f in evidence_schemas.TABLES[name]]
     assert listed == [column for column in pinned if column[0] not in COUNTED_SIGNALS]
 
 
@@ -43,7 +43,7 @@ def test_the_seal_of_the_spec_page_is_valid_and_schema_file_is_what_the_code_exp
 
 
 def test_numbers_are_whole():
-    assert not [f for schema in evidence.TABLES.values() for f in schema if pa.types.is_floating(f.type)]
+    assert not [f for schema in evidence_schemas.TABLES.values() for f in schema if pa.types.is_floating(f.type)]
 
 
 def test_equal_rows_give_equal_files_and_seals(tmp_path):
@@ -83,8 +83,8 @@ def test_the_seal_says_what_was_written_whatever_became_of_it_since(tmp_path):
 
 def test_parts_above_99999_stay_in_order():
     files = ["documents/part-100000.parquet", "documents/part-99999.parquet", "files.parquet", "documents/notes.txt"]
-    assert evidence.table_names("documents", files) == files[1::-1]
-    assert evidence.table_names("files", files) == ["files.parquet"]
+    assert evidence_schemas.table_names("documents", files) == files[1::-1]
+    assert evidence_schemas.table_names("files", files) == ["files.parquet"]
 
 
 @pytest.mark.parametrize("change", faults.every_change(b"0123456789"))

@@ -17,7 +17,7 @@ from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
 from corpus_assets.plans.publish import publish
 from corpus_assets.plans.raw_set import make_raw_set
 from corpus_assets.plans.source_stages import documents, signals, signatures, verdicts
-from formats import evidence, ledger, raw_set
+from formats import evidence, evidence_schemas, ledger, raw_set
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.engines.contract import Engine
@@ -62,8 +62,10 @@ def run(
     if verify:
         report = verify_version(layout, V1)
         assert report.ok, [problem for check in report.checks for problem in check.problems]
-    told = pa.Table.from_batches(evidence.read(layout.evidence(V1), "documents"), evidence.DOCUMENTS).to_pylist()
-    found = pa.Table.from_batches(evidence.read(layout.evidence(V1), "clusters"), evidence.CLUSTERS).to_pylist()
+    told = pa.Table.from_batches(
+        evidence.read(layout.evidence(V1), "documents"), evidence_schemas.DOCUMENTS
+    ).to_pylist()
+    found = pa.Table.from_batches(evidence.read(layout.evidence(V1), "clusters"), evidence_schemas.CLUSTERS).to_pylist()
     shards = sorted(layout.version(V1).glob("*.parquet"))
     rows = [row for shard in shards for row in pq.read_table(shard, columns=["id", "minhash_cluster"]).to_pylist()]
     return Outcome(

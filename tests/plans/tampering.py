@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from corpus_assets.plans.pinned import Build
 from corpus_assets.plans.work import Output
-from formats import corpus_manifest, corpus_shard, dataset, durable, evidence
+from formats import corpus_manifest, corpus_shard, dataset, durable, evidence, evidence_schemas
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.engines.local import LocalEngine
@@ -72,11 +72,13 @@ def edit_manifest(layout: Layout, key: VersionKey, change: Callable[[dict[str, A
 def edit_evidence(layout: Layout, key: VersionKey, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
     """Another table of the evidence, of one file, sealed."""
     folder = layout.evidence(key)
-    table = change(pa.Table.from_batches(evidence.read(folder, name), evidence.SCHEMAS[name]))
-    files = evidence.table_names(name, evidence.read_seal(folder))
+    table = change(pa.Table.from_batches(evidence.read(folder, name), evidence_schemas.SCHEMAS[name]))
+    files = evidence_schemas.table_names(name, evidence.read_seal(folder))
     for file in files:
         (folder / file).unlink()
-    dataset.write_shard(0, folder / files[0], table.to_batches(), evidence.SCHEMAS[name], row_group_bytes=1 << 20)
+    dataset.write_shard(
+        0, folder / files[0], table.to_batches(), evidence_schemas.SCHEMAS[name], row_group_bytes=1 << 20
+    )
     evidence_rows.seal_as_it_lies(folder)
 
 

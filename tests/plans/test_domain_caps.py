@@ -12,7 +12,7 @@ from corpus_assets.plans.datasheet_figures import measure
 from corpus_assets.plans.datasheet_words import known_limits
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.tracing import trace
-from formats import corpus_manifest, evidence
+from formats import corpus_manifest, evidence, evidence_schemas
 from formats.layout import Layout
 from tests.plans import site_corpus, tiny_corpus
 from tests.plans.site_corpus import V3, write_config
@@ -33,7 +33,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 def rows(layout: Layout, table: str) -> list[dict]:
     found = evidence.read(layout.evidence(V3), table)
-    return pa.Table.from_batches(found, evidence.TABLES[table]).to_pylist()
+    return pa.Table.from_batches(found, evidence_schemas.TABLES[table]).to_pylist()
 
 
 def test_a_domain_has_no_more_than_its_cap_and_what_goes_says_so(layout):

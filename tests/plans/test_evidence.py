@@ -5,7 +5,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from formats import evidence
+from formats import evidence, evidence_schemas
 from formats.layout import Layout
 from formats.naming import VersionKey
 from tests.plans import tiny_corpus
@@ -18,7 +18,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 def rows(layout: Layout, key: VersionKey, table: str) -> list[dict]:
     batches = evidence.read(layout.evidence(key), table)
-    return pa.Table.from_batches(batches, evidence.SCHEMAS[table]).to_pylist()
+    return pa.Table.from_batches(batches, evidence_schemas.SCHEMAS[table]).to_pylist()
 
 
 @pytest.mark.parametrize("key", [tiny_corpus.V1, tiny_corpus.V2])

@@ -10,7 +10,7 @@ from corpus_assets.commands.trace_words import document_lines
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans import audit_text
 from corpus_assets.plans.tracing import trace
-from formats import corpus_shard, evidence
+from formats import corpus_shard, evidence, evidence_schemas
 from formats.layout import Layout
 from tests.formats import evidence_rows
 from tests.plans import tiny_corpus
@@ -80,7 +80,7 @@ def test_verify_finds_a_row_of_a_document_that_did_not_stay(tmp_path):
     layout = make(tmp_path / "root")
     [row] = near_rows(layout)
     leak = next(row["id"] for row in documents(layout) if row["verdict"] == "contaminated")
-    table = pa.Table.from_pylist([row, {**row, "id": leak}], evidence.NEAR_ITEMS)
+    table = pa.Table.from_pylist([row, {**row, "id": leak}], evidence_schemas.NEAR_ITEMS)
     evidence.write(layout.evidence(V1), "near_items", table.to_batches())
     evidence_rows.seal_as_it_lies(layout.evidence(V1))
     problems = [problem for check in verify_version(layout, V1).checks for problem in check.problems]

@@ -15,7 +15,7 @@ from corpus_assets.plans.differences_documents import documents_of_versions
 from corpus_assets.plans.pinned import load_version
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.stages.score_quality import stored_scorer
-from formats import evidence
+from formats import evidence_schemas
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -99,8 +99,8 @@ def test_a_version_without_it_has_the_columns_bits_and_stages_it_had(made: Layou
     rows = model_corpus.told(made, PLAIN).values()
     bit = RULE_BIT["safety_too_low"]
     assert all((row["rules_failed"] | row["rules_not_applied"]) & bit == 0 for row in rows)
-    assert list(next(iter(rows))) == evidence.DOCUMENTS_BY_MODELS.names
-    assert list(next(iter(model_corpus.told(made, SAFE).values()))) == evidence.DOCUMENTS_WITH_SAFETY.names
+    assert list(next(iter(rows))) == evidence_schemas.DOCUMENTS_BY_MODELS.names
+    assert list(next(iter(model_corpus.told(made, SAFE).values()))) == evidence_schemas.DOCUMENTS_WITH_SAFETY.names
     assert "safety" not in model_corpus.manifest(made, PLAIN)["filters"]
     models = pinned_models.of_profile(load_version(made, PLAIN).config, "prose")
     assert models.settings == {"label": None}

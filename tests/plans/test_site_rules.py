@@ -18,7 +18,7 @@ from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.site_rules import read_entries
 from corpus_assets.plans.tracing import trace
 from corpus_assets.plans.web_addresses import asks_for_sites, count_without, in_words
-from formats import corpus_manifest, durable, evidence
+from formats import corpus_manifest, durable, evidence, evidence_schemas
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
 from formats.ledger import FieldMapping, from_json
@@ -35,7 +35,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 def rows(layout: Layout, table: str) -> list[dict]:
     found = evidence.read(layout.evidence(V3), table)
-    return pa.Table.from_batches(found, evidence.TABLES[table]).to_pylist()
+    return pa.Table.from_batches(found, evidence_schemas.TABLES[table]).to_pylist()
 
 
 def test_documents_of_listed_sites_leave_with_the_reason_of_their_list(layout):

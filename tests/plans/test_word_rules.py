@@ -14,7 +14,7 @@ from corpus_assets.plans.pinned import load_version
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.tracing import trace
 from corpus_assets.plans.word_rules import read_entries
-from formats import corpus_manifest, evidence
+from formats import corpus_manifest, evidence, evidence_schemas
 from formats.corpus_config import from_document
 from formats.errors import ConfigError, CorruptDataError
 from formats.layout import Layout
@@ -50,7 +50,7 @@ def make(root: Path, workers: int = 1) -> Layout:
 
 def rows(layout: Layout, table: str) -> list[dict]:
     found = evidence.read(layout.evidence(V3), table)
-    return pa.Table.from_batches(found, evidence.TABLES[table]).to_pylist()
+    return pa.Table.from_batches(found, evidence_schemas.TABLES[table]).to_pylist()
 
 
 def test_every_document_that_shares_a_word_with_a_list_of_its_language_is_counted(layout):

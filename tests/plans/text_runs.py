@@ -13,7 +13,7 @@ import pyarrow as pa
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans.pinned import Build, load_pairs
 from corpus_assets.plans.source_stages import documents
-from formats import corpus_manifest, corpus_shard, dataset, evidence, ledger, raw_set, raw_set_rows
+from formats import corpus_manifest, corpus_shard, dataset, evidence, evidence_schemas, ledger, raw_set, raw_set_rows
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.engines.contract import Engine
@@ -87,7 +87,9 @@ def _outcome(build: Build) -> Outcome:
         rejects += raw_set_rows.read_rejects(raw_set.open_set(folder))
         for batch in dataset.read(documents(build, pair).open(), columns=["k", "text"]):
             texts |= {f"{pair.row.source_id}:{row['k']}": row["text"] for row in batch.to_pylist()}
-    told = pa.Table.from_batches(evidence.read(layout.evidence(V1), "documents"), evidence.DOCUMENTS).to_pylist()
+    told = pa.Table.from_batches(
+        evidence.read(layout.evidence(V1), "documents"), evidence_schemas.DOCUMENTS
+    ).to_pylist()
     out = layout.version(V1)
     manifest = corpus_manifest.read(out)
     rows = [row for entry in manifest["shards"] for b in corpus_shard.read_shard(out, entry) for row in b.to_pylist()]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from corpus_assets.validation import tables
-from formats import evidence
+from formats import evidence_schemas
 from formats.corpus_shard import SCHEMA
 from formats.errors import ConfigError, SchemaMismatchError
 from formats.stage_tables import COUNTED_SIGNALS
@@ -111,7 +111,7 @@ def test_a_bad_value_is_found_and_its_column_named(name, row, change, field):
     assert (caught.value.field, caught.value.path) == (field, "somewhere")
 
 
-@pytest.mark.parametrize("name", evidence.TABLES)
+@pytest.mark.parametrize("name", evidence_schemas.TABLES)
 def test_other_columns_order_or_types_are_refused(name):
     right = table(name, RIGHT[name])
     first = right.schema.names[0]
