@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from formats.json_fields import Choice, SetOf
-from formats.json_tables import Rules
+from formats.json_tables import LATER, Rules
 from formats.languages import LANGUAGE
 
 Limits = Mapping[str, float | None]
@@ -65,9 +65,11 @@ that rule does not apply to it.
 @dataclass(frozen=True)
 class LanguageRules(Rules):
     """An empty `allow` keeps every language, `und` too. The second voice is asked always, or where the first is
-    unsure. With `own_rules` each language has limits and stop words of its own (language_rules.md).
+    unsure. With `own_rules` each language has limits and stop words of its own (language_rules.md). A text in two
+    languages has the label of its greatest part, or none.
     """
 
     allow: Annotated[tuple[str, ...], SetOf(LANGUAGE)] = ()
     second_voice: Annotated[str, Choice(("always", "unsure"))] = "always"
     own_rules: bool = False
+    mixed: Annotated[str, Choice(("greatest", "und")), LATER] = "greatest"

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from corpus_assets.kernels.shingles import shingle_sets
 from corpus_assets.plans import scale
 from corpus_assets.plans.pinned import Build, Pair
-from corpus_assets.plans.source_stages import documents
+from corpus_assets.plans.source_stages import documents, measure_settings
 from corpus_assets.stages.measure_documents import measure_documents
 from corpus_assets.stages.scrub_pii import scrub
 from corpus_assets.stages.sign_documents import sign_documents
@@ -147,9 +147,7 @@ def _text_stages(text: pa.Array, config: CorpusConfig) -> dict[str, Callable[[],
         }
     )
     return {
-        MEASURE: lambda: measure_documents(
-            batch, second_voice="always" if config.lang.second_voice == "always" else "unsure"
-        ),
+        MEASURE: lambda: measure_documents(batch, **measure_settings(config)),
         SIGN: lambda: sign_documents(batch, shingle=near.shingle, unit=near.shingle_unit, seed=near.seed),
         VERIFY: lambda: shingle_sets(text, near.shingle, near.shingle_unit),
         SCRUB: lambda: scrub(text, ips=config.pii.ips, phone_regions=config.pii.phone_regions, code=False),

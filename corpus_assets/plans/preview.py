@@ -20,11 +20,10 @@ from corpus_assets.plans.extractors import RESILIPARSE, PageExtractor
 from corpus_assets.plans.pinned import Pair
 from corpus_assets.plans.raw_set import LIMITS
 from corpus_assets.plans.reason_words import NO_RULE, failed_rules
-from corpus_assets.plans.source_stages import filter_settings
+from corpus_assets.plans.source_stages import filter_settings, measure_settings
 from corpus_assets.plans.tracing_sites import ListedSite
 from corpus_assets.records.read import read_file
 from corpus_assets.records.record import Record, Reject, Tally
-from corpus_assets.stages.identify_language import SecondVoice
 from corpus_assets.stages.match_sites import SiteIndex
 from corpus_assets.stages.measure_documents import measure_documents
 from corpus_assets.stages.normalize_documents import normalize_documents
@@ -159,8 +158,7 @@ def preview(pair: Pair, raw: pa.RecordBatch, sites: pa.Table | None = None) -> l
     """
     rules = filter_settings(pair)
     documents = normalize_documents(raw, source_id=pair.row.source_id, raw_part=0, first_k=0)
-    voice = cast(SecondVoice, pair.config.lang.second_voice)
-    signals = measure_documents(documents, second_voice=voice)
+    signals = measure_documents(documents, **measure_settings(pair.config))
     listed = _listed(documents, SITE_ENTRIES.empty_table() if sites is None else sites)
     matches = pa.Table.from_pylist([row for row, _ in listed.values()], SITE_MATCHES)
     verdicts = filter_sites_first(signals, _duplicates(signals, listed), matches, **rules)

@@ -24,6 +24,7 @@ from corpus_assets.stages import (
     judge_by_models,
     measure_by_models,
     measure_documents,
+    mixed_languages,
     normalize_documents,
     sample_documents,
     sign_documents,
@@ -75,10 +76,11 @@ def documents(build: Build, pair: Pair) -> Output:
 def counted_signals(build: Build, pair: Pair) -> Output:
     """SIGNALS: what is measured about each document without models, once."""
     source = documents(build, pair).open()
-    settings = {"second_voice": pair.config.lang.second_voice}
+    settings = measure_settings(pair.config)
+    of_mixed = f".{mixed_languages.CODE_VERSION}" if "mixed" in settings else ""
     ident = identity(
         "doc_signals",
-        measure_documents.CODE_VERSION,
+        measure_documents.CODE_VERSION + of_mixed,
         settings=settings,
         inputs={"documents": source.digest},
         libraries=measure_documents.LIBRARIES,
@@ -89,6 +91,12 @@ def counted_signals(build: Build, pair: Pair) -> Output:
         return build.engine.map_batches(source, task, Dest(folder, SIGNALS))
 
     return Output(build.layout, ident, SIGNALS, make, str(pair))
+
+
+def measure_settings(config: CorpusConfig) -> dict[str, Any]:
+    """How languages are told; what is asked for by few configs only where it is."""
+    settings = {"second_voice": config.lang.second_voice}
+    return settings | ({"mixed": config.lang.mixed} if config.lang.mixed != "greatest" else {})
 
 
 def filter_settings(pair: Pair) -> dict[str, Any]:

@@ -57,7 +57,7 @@ _UNKNOWN = "un"
 
 
 @dataclass(frozen=True)
-class _Voice:
+class Voice:
     """What CLD2 says: a code, whether it is sure of it, and whether it knows nothing at all."""
 
     code: str
@@ -65,7 +65,7 @@ class _Voice:
     unknown: bool
 
 
-_SILENT = _Voice(UNDETERMINED, sure=False, unknown=True)
+_SILENT = Voice(UNDETERMINED, sure=False, unknown=True)
 
 
 def identify(text: pa.Array, *, second_voice: SecondVoice = "always") -> tuple[pa.Array, pa.Array]:
@@ -82,7 +82,7 @@ def identify(text: pa.Array, *, second_voice: SecondVoice = "always") -> tuple[p
     lines = prose_windows(text)
     shown = lines.to_pylist()
     speaks = [_is_enough(n, line) for n, line in zip(letter_count(lines).tolist(), shown, strict=True)]
-    first = [_cld2(line) if speak else _SILENT for line, speak in zip(shown, speaks, strict=True)]
+    first = [cld2_voice(line) if speak else _SILENT for line, speak in zip(shown, speaks, strict=True)]
     labels = [among_neighbours(line, voice.code) for line, voice in zip(shown, first, strict=True)]
     asked = [i for i in np.flatnonzero(speaks) if second_voice == "always" or first[i].unknown or not first[i].sure]
     scores: list[int | None] = [None] * len(labels)
@@ -110,14 +110,14 @@ def lid_176() -> FastText:
 
 
 @cache
-def _lid_codes() -> tuple[str, ...]:
+def lid_codes() -> tuple[str, ...]:
     return tuple(iso_639_1(label) for label in lid_176().labels)
 
 
-def _cld2(line: str) -> _Voice:
+def cld2_voice(line: str) -> Voice:
     reliable, _, found = pycld2.detect(line, isPlainText=True)  # its own HTML mode loses the text after a cut tag
     _, name, share, _ = found[0]
-    return _Voice(iso_639_1(name), reliable and share >= MIN_SHARE, name == _UNKNOWN)
+    return Voice(iso_639_1(name), reliable and share >= MIN_SHARE, name == _UNKNOWN)
 
 
 def _cld2_guess(line: str) -> str:
@@ -125,11 +125,11 @@ def _cld2_guess(line: str) -> str:
     return iso_639_1(pycld2.detect(line, isPlainText=True, bestEffort=True)[2][0][1])
 
 
-def _weigh(first: Sequence[_Voice], lines: pa.Array) -> list[tuple[str, int]]:
+def _weigh(first: Sequence[Voice], lines: pa.Array) -> list[tuple[str, int]]:
     """(label, how likely it is right in thousandths) of each line, from what CLD2 said and what lid.176 says now."""
     model = lid_176()
     numbers, likeliest = model.best(model.line_vectors(lines))
-    second = [_lid_codes()[number] for number in numbers]
+    second = [lid_codes()[number] for number in numbers]
     found = []
     for voice, heard, probability, line in zip(first, second, likeliest.tolist(), lines.to_pylist(), strict=True):
         label = _label(voice, heard, probability, line)
@@ -137,7 +137,7 @@ def _weigh(first: Sequence[_Voice], lines: pa.Array) -> list[tuple[str, int]]:
     return found
 
 
-def _label(first: _Voice, second: str, probability: float, line: str) -> str:
+def _label(first: Voice, second: str, probability: float, line: str) -> str:
     """Both agree: that; CLD2 is sure: that; lid.176 is likely enough: that; else the function words, or who is left."""
     if first.unknown:
         if probability >= ALONE:
@@ -151,7 +151,7 @@ def _label(first: _Voice, second: str, probability: float, line: str) -> str:
     return by_function_words(line) or first.code
 
 
-def _score(label: str, first: _Voice, second: str, probability: float) -> int:
+def _score(label: str, first: Voice, second: str, probability: float) -> int:
     if label == UNDETERMINED:
         return 0
     if label == second:

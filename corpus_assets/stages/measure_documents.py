@@ -1,12 +1,14 @@
 """What is measured about each document, once: counts, the exact digest, the language. No rule reads text."""
 
 from functools import cache
+from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpus_assets.kernels.exact_text import exact_digests
 from corpus_assets.kernels.text_signals import StopWords, text_signals
-from corpus_assets.stages import identify_language
+from corpus_assets.stages import identify_language, mixed_languages
 from corpus_assets.stages.function_words import FUNCTION_WORDS
 from formats.stage_tables import SIGNALS
 
@@ -14,12 +16,20 @@ CODE_VERSION = "4"
 LIBRARIES = ("pyarrow", "unicodedata2", *identify_language.LIBRARIES)
 
 
+Mixed = Literal["greatest", "und"]
+
+
 def measure_documents(
-    batch: pa.RecordBatch, *, second_voice: identify_language.SecondVoice = "always"
+    batch: pa.RecordBatch, *, second_voice: identify_language.SecondVoice = "always", mixed: Mixed = "greatest"
 ) -> pa.RecordBatch:
-    """DOCUMENTS rows -> SIGNALS rows, in the same order. quality is null: not measured here."""
+    """DOCUMENTS rows -> SIGNALS rows, in the same order. quality is null: not measured here.
+
+    mixed: whether a text in two languages has the label of its greatest part, or is `und` with the score 0.
+    """
     text = batch.column("text")
     lang, lang_score = identify_language.identify(text, second_voice=second_voice)
+    if mixed == identify_language.UNDETERMINED:
+        lang, lang_score = _without_mixed(text, lang, lang_score)
     counted = text_signals(text, lang, _stop_words())
     columns = {
         "k": batch.column("k"),
@@ -32,6 +42,14 @@ def measure_documents(
         **dict(zip(counted.schema.names, counted.columns, strict=True)),
     }
     return pa.RecordBatch.from_arrays([columns[name] for name in SIGNALS.names], schema=SIGNALS)
+
+
+def _without_mixed(text: pa.Array, lang: pa.Array, lang_score: pa.Array) -> tuple[pa.Array, pa.Array]:
+    of_two = mixed_languages.is_mixed(text)
+    return (
+        pc.if_else(of_two, pa.scalar(identify_language.UNDETERMINED, lang.type), lang),
+        pc.if_else(of_two, pa.scalar(0, lang_score.type), lang_score),
+    )
 
 
 @cache

@@ -4,7 +4,7 @@ Gopher leave of its documents.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import fasttext
@@ -16,6 +16,7 @@ from corpus_assets.stages.filter_documents import filter_documents
 from corpus_assets.stages.identify_language import identify, lid_176_file
 from corpus_assets.stages.language_codes import iso_639_1
 from corpus_assets.stages.measure_documents import measure_documents
+from corpus_assets.stages.mixed_languages import is_mixed
 from corpus_assets.stages.normalize_documents import normalize_documents
 from formats import corpus_config
 from tests.bench import report_tables
@@ -27,6 +28,12 @@ from tests.bench.report_tables import CONTROLS, Table
 Tell = Callable[[list[str]], list[str]]
 PAGES_A_LANGUAGE, MIN_PAGES, SENTENCES = 20, 5, 24
 FILTERS = ("gopher", "repetition")
+HALVES = (0.5, 0.5)
+MIXTURES = {
+    "two languages, half each": HALVES, "two languages, 70 and 30 %": (0.7, 0.3),
+    "two languages, 80 and 20 %": (0.8, 0.2), "three languages, a third each": (1 / 3, 1 / 3, 1 / 3),
+}  # fmt: skip
+NUM_MIXTURES, MIXTURE_CHARS = 400, (600, 1_500, 4_000, 12_000)
 
 
 def ours(texts: list[str]) -> list[str]:
@@ -99,6 +106,49 @@ def of_scores(data: Path) -> Table:
         "Labels by tenth of their score: the mean score, and the share that is right. Expected calibration error: "
         f"{', '.join(errors)}. Of texts without a label (und) no score is told.",
         ("texts", "score", "right", "labels"),
+        rows,
+    )
+
+
+def mixtures(texts: Mapping[str, list[str]], shares: Sequence[float], number: int, draw: random.Random) -> list[str]:
+    """So many texts that begin with a stretch of one language and go on with those of others, in these shares."""
+
+    def stretch(text: str, size: int) -> str:
+        at = draw.randrange(0, max(1, len(text) - size))
+        return text[at : at + size]
+
+    made = []
+    for _ in range(number):
+        size, codes = draw.choice(MIXTURE_CHARS), draw.sample(sorted(texts), len(shares))
+        parts = [stretch(draw.choice(texts[c]), int(size * share)) for c, share in zip(codes, shares, strict=True)]
+        made.append("\n\n".join(parts))
+    return made
+
+
+def of_mixtures(data: Path) -> Table:
+    """What `lang: {mixed: und}` calls a mixture: texts in one language, wrongly; what is made of them, rightly."""
+    pages: dict[str, list[str]] = {}
+    for language, text in labelled_texts(data, "documents"):
+        pages.setdefault(SAME_LANGUAGE.get(language, language), []).append(text)
+    kinds = {"documentation": pages, "prose": sentences_together(data)}
+    rows: list[list[object]] = []
+    for kind, texts in kinds.items():
+        labelled = [(code, text) for code, of_code in texts.items() for text in of_code]
+        column = pa.array([text for _, text in labelled], pa.large_string())
+        told = [SAME_LANGUAGE.get(code, code) for code in identify(column)[0].to_pylist()]
+        right = [code == said for (code, _), said in zip(labelled, told, strict=True)]
+        found = [one and is_right for one, is_right in zip(is_mixed(column).to_pylist(), right, strict=True)]
+        rows.append([f"{kind}, labelled rightly as one language", sum(right), sum(found) / sum(right)])
+        for name, shares in MIXTURES.items():
+            made = mixtures(texts, shares, NUM_MIXTURES, random.Random(f"{kind} {name}"))
+            share = sum(is_mixed(pa.array(made, pa.large_string())).to_pylist()) / len(made)
+            rows.append([f"{kind}, {name}", len(made), share])
+    return Table(
+        "Texts in two languages",
+        "What `lang: {mixed: und}` leaves without a label: texts in one language, which should keep theirs, and texts "
+        f"of {MIXTURE_CHARS[0]} to {MIXTURE_CHARS[-1]:,} characters put together from these, of any pair of languages, "
+        "close ones too. By default all of them have the label of the greatest part.",
+        ("texts", "number", "und"),
         rows,
     )
 
@@ -190,4 +240,5 @@ def tables(corpus: Corpus) -> Iterator[Table]:
     if corpus.folder is not None:
         yield of_each_language(corpus.folder)
         yield of_scores(corpus.folder)
+        yield of_mixtures(corpus.folder)
         yield from retention(corpus.folder)

@@ -5,7 +5,7 @@ from collections import Counter
 from corpus_assets.plans.language_counts import kept_by_language, language_counts, verdicts_by_language
 from corpus_assets.plans.pinned import load_pair
 from corpus_assets.plans.reason_words import limit_words
-from corpus_assets.plans.source_stages import counted_signals, counted_verdicts, filter_settings
+from corpus_assets.plans.source_stages import counted_signals, counted_verdicts, filter_settings, measure_settings
 from formats import dataset
 from formats.reasons import RULE_BY_REASON
 from tests.assets import tiny
@@ -23,6 +23,19 @@ def test_a_limit_of_a_language_gives_new_verdicts_and_measures_nothing_again(tmp
     build, pair = tampering.a_build(layout), load_pair(layout, TALES)
     assert counted_signals(build, pair).folder == signals.folder
     assert counted_verdicts(build, pair).folder != verdicts.folder
+
+
+def test_mixed_texts_are_measured_anew_only_where_a_config_asks_for_it(tmp_path):
+    layout = tiny.copy(tmp_path / "root")
+    build, pair = tampering.a_build(layout), load_pair(layout, TALES)
+    before = counted_signals(build, pair)
+    assert measure_settings(pair.config) == {"second_voice": "always"}, "versions of before keep their identity"
+    assert "mixed" not in pair.config.lang.as_json()
+    tiny.write_config(layout, lang={"mixed": "und"})
+    build, pair = tampering.a_build(layout), load_pair(layout, TALES)
+    assert counted_signals(build, pair).folder != before.folder
+    measured = dataset.read_table(counted_signals(build, pair).make())
+    assert measured["lang"].equals(dataset.read_table(before.open())["lang"]), "no tale is in two languages"
 
 
 def test_what_assets_show_of_languages_is_what_was_measured_and_judged(tmp_path):
