@@ -6,11 +6,10 @@ from corpus_assets.automation import WHEN_READY
 from corpus_assets.ledger_entry import ledger_entry
 from corpus_assets.partitions import by_pair
 from corpus_assets.plans import raw_set
+from corpus_assets.plans.fetch_access import access_of
 from corpus_assets.plans.pinned import load_pair
 from corpus_assets.plans.work import at_work
-from corpus_assets.validation import fetch_rules
 from formats.naming import PairKey
-from resources.download.access import Access
 from resources.engine import EngineResource
 from resources.fetcher import FetcherResource
 from resources.progress import tell
@@ -31,7 +30,7 @@ def raw_fetch(
 ) -> dg.MaterializeResult:
     """Every document of one source as extracted, and what could not become one, with the reason."""
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))  # refuses what the version does not allow
-    fetch = fetcher.open(store.layout, Access(fetch_rules.of_machine(store.layout), pair.row.source_id))
+    fetch = fetcher.open(store.layout, access_of(store.layout, pair.row.source_id))
     with at_work("raw_fetch"):
         raw = raw_set.fetch_raw_set(
             store.layout, pair.row, fetch, extract=pair.config.extract, workers=engine.num_workers, progress=_tell

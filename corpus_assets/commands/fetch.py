@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.commands.words import counted
-from corpus_assets.validation import fetch_rules
+from corpus_assets.plans.fetch_access import access_of
 from corpus_assets.validation.ledger import check_ledger
 from formats import ledger, ledger_urls, userinfo
 from formats.errors import ConfigError, CorpusError
 from formats.fetch_rules import AccessRules
 from formats.ledger import LedgerRow
-from resources.download.access import Access
 from resources.download.fetcher import Fetcher
 from resources.download.progress import TerminalProgress, in_units
 from resources.download.settings import FetchSettings
@@ -46,10 +45,7 @@ def run(args: argparse.Namespace) -> int:
         for file in row.files
     ]
     cache = getattr(args, "cache", None) or args.layout.cache
-    settings, access = (
-        FetchSettings(parallel_files=args.parallel),
-        Access(fetch_rules.of_machine(args.layout), row.source_id),
-    )
+    settings, access = FetchSettings(parallel_files=args.parallel), access_of(args.layout, row.source_id)
     fetcher = Fetcher(cache, settings, TerminalProgress(sys.stderr), access=access)
     if args.dry_run:
         in_force = access.in_force(one.url for one in wanted if one.scheme)

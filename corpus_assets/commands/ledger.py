@@ -12,13 +12,13 @@ from corpus_assets.commands import measure
 from corpus_assets.commands.found_files import expand, is_remote, named
 from corpus_assets.commands.unmapped_urls import unmapped_url
 from corpus_assets.commands.words import counted
-from corpus_assets.validation import fetch_rules, spdx
+from corpus_assets.plans.fetch_access import access_of
+from corpus_assets.validation import spdx
 from corpus_assets.validation.ledger import check_ledger
 from formats import ledger
 from formats.errors import ConfigError
 from formats.ledger import CONTAINERS, KINDS, FieldMapping, LedgerFile, LedgerRow
 from formats.reasons import PROFILES
-from resources.download.access import Access
 from resources.download.progress import in_units
 from resources.download.settings import FetchSettings
 from resources.download.sources import Sources
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> int:
     license_spdx = spdx.normalized(args.license)
-    access = Access(fetch_rules.of_machine(args.layout), args.source)
+    access = access_of(args.layout, args.source)
     with Sources(FetchSettings(), access) as sources:
         return _add_measured(args, license_spdx, sources)
 

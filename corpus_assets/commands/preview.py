@@ -12,11 +12,11 @@ from typing import Any
 from corpus_assets.commands.fetch import valid_row
 from corpus_assets.commands.words import counted
 from corpus_assets.plans.extractors import page_extractor
+from corpus_assets.plans.fetch_access import access_of
 from corpus_assets.plans.for_people import num_bytes, shown
 from corpus_assets.plans.pinned import Pair, Version, load_version
 from corpus_assets.plans.preview import FirstDocuments, Previewed, dropped_by, first_documents, preview
 from corpus_assets.plans.site_rules import read_entries
-from corpus_assets.validation import fetch_rules
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import ledger, ledger_urls
 from formats.corpus_config import CorpusConfig, LicenseRules
@@ -25,7 +25,6 @@ from formats.layout import Layout
 from formats.ledger import LedgerFile, LedgerRow
 from formats.naming import PairKey, VersionKey
 from formats.reject_reasons import RejectReason
-from resources.download.access import Access
 from resources.download.fetcher import Fetcher
 from resources.download.progress import TerminalProgress
 from resources.download.settings import FetchSettings
@@ -82,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     pair = _pair(args.layout, row, args.config)
     fetcher = None
     if args.fetch:
-        access = Access(fetch_rules.of_machine(args.layout), args.source)
+        access = access_of(args.layout, args.source)
         fetcher = Fetcher(args.layout.cache, FetchSettings(), TerminalProgress(sys.stderr), access=access)
     pages = page_extractor(pair.config.extract, args.layout.root)
     found = first_documents(row, Files(args.layout, fetcher).path_of, args.count, pages)

@@ -60,9 +60,9 @@ class Access:
             for scope, rules in self.in_force([url]).items():  # always the source's first, so that none wait in a ring
                 if rules.connections:
                     slots = self._paces.slots(scope, rules.connections)
-                    while not slots.acquire(timeout=_LOOK_SECONDS):
+                    while (let_go := slots.take(_LOOK_SECONDS)) is None:
                         pause(0)
-                    held.callback(slots.release)
+                    held.callback(let_go)
             yield
 
     def check(self, urls: Iterable[str], settings: FetchSettings) -> None:

@@ -1,11 +1,18 @@
 """Limits of a source and a host, under a clock that moves when somebody waits."""
 
+import json
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
 from formats.fetch_rules import AccessRules, FetchRules
+from resources.download import pace
 from resources.download.access import Access
 from resources.download.fetcher import Fetcher
 from resources.download.pace import Pace, Paces
@@ -13,6 +20,7 @@ from resources.download.settings import FetchSettings
 from resources.download.sources import Sources
 from tests.fault_server import Answer, FaultServer
 from tests.resources.download_helpers import CONTENT, KIB, Remembered, some_bytes, wanted
+from tests.resources.paced_process import NOW, PER_SECOND, access
 
 
 class Clock(Remembered):
@@ -140,6 +148,78 @@ def test_who_waits_for_a_connection_gets_it_when_another_is_done(tmp_path):
         several = files(server, 6)
         paths = Clock().fetcher(tmp_path, of_source(connections=1), parallel_files=4).fetch_all(several)
     assert [path.name for path in paths] == [one.sha256 for one in several]
+
+
+# Over processes.
+
+
+@contextmanager
+def process(folder: Path, urls: list[str], source: str = "forum", **more) -> Iterator[subprocess.Popen[str]]:
+    """One that is there and has not begun."""
+    job = {"folder": str(folder), "urls": urls, "source": source, **more}
+    words = [sys.executable, "-m", "tests.resources.paced_process", json.dumps(job)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        try:
+            assert one.stdout.readline() == "ready\n"
+            yield one
+        finally:
+            one.kill()
+
+
+def test_two_processes_of_two_sources_have_a_turn_each_at_their_host(tmp_path):
+    """The clock stands still in both, so that no turn passes by itself: each request has another one."""
+    with FaultServer() as server:
+        urls = [one.url for one in files(server, 5)]
+        with process(tmp_path, urls) as one, process(tmp_path, urls, "books") as other:
+            for each in (one, other):
+                print(file=each.stdin, flush=True)
+            waits = [seconds for each in (one, other) for seconds in json.loads(each.stdout.readline())]
+        assert len(server.requests) == 10
+    assert sorted(waits) == [n / 2 for n in range(1, 10)]  # who comes first waits for nothing
+    paces = Paces(lambda: NOW, tmp_path)
+    assert paces.pace((("host", "127.0.0.1"), "requests"), PER_SECOND).reserve() == 5.0
+    assert Paces(lambda: NOW + 4).pace((("host", "127.0.0.1"), "requests"), PER_SECOND).reserve() == 0.0
+
+
+def test_a_connection_of_another_process_is_waited_for_and_free_when_that_is_killed(tmp_path):
+    with FaultServer() as server, process(tmp_path, [url := server.put("/f", CONTENT)], hold=True) as one:
+        print(file=one.stdin, flush=True)
+        assert one.stdout.readline() == "held\n"
+        mine = access(tmp_path, "books", connections=1)
+
+        def pause(_seconds: float) -> None:
+            raise Waits
+
+        with pytest.raises(Waits), mine.connection(url, pause):
+            pass
+        one.kill()
+        one.wait()
+        with mine.connection(url, pause):
+            assert Paces(folder=tmp_path).slots(("host", "127.0.0.1"), 1).take(0) is None
+        let_go = Paces(folder=tmp_path).slots(("host", "127.0.0.1"), 1).take(0)
+        assert let_go is not None
+        let_go()
+
+
+@pytest.mark.parametrize("found", [b"", b"half", b"\0" * 16 + struct.pack("<d", 1e9)], ids=["new", "cut", "old boot"])
+def test_turns_of_before_the_machine_started_and_what_is_none_hold_nobody_up(tmp_path, found):
+    of = (("host", "a.example"), "requests")
+    Paces(lambda: 5.0, tmp_path).pace(of, 2.0).reserve()
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(found)
+    assert [Paces(lambda: 5.0, tmp_path).pace(of, 2.0).reserve() for _ in range(2)] == [0.0, 0.5]
+
+
+def test_where_nobody_says_when_the_machine_started_a_process_has_its_own_turns(tmp_path, monkeypatch):
+    monkeypatch.setattr(pace, "_BOOT_ID", tmp_path / "none")
+    pace._boot.cache_clear()
+    try:
+        paces = Paces(lambda: 0.0, tmp_path / "folder")
+        assert [paces.pace(("x",), 2.0).reserve() for _ in range(2)] == [0.0, 0.5]
+        assert paces.slots(("x",), 1).take(0) is not None
+        assert not (tmp_path / "folder").exists()
+    finally:
+        pace._boot.cache_clear()
 
 
 def test_without_rules_nothing_waits(tmp_path):
