@@ -5,21 +5,18 @@ holds one row group. Both give the same bytes.
 """
 
 import hashlib
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from formats import corpus_manifest, durable
-from formats.corpus_manifest import DEDUP_DEFAULTS, LEDGER_REF, PII_KEYS, name_pattern, shard_name
+from formats.corpus_doc import Doc, check_whole, first_rows, lang_of, pii_counts, redactions_of, sorted_by_id
+from formats.corpus_manifest import DEDUP_DEFAULTS, LEDGER_REF, name_pattern, shard_name
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
-from formats.json_fields import MAX_WHOLE
 from formats.parquet_file import Shard, read_groups, write_groups
 from formats.row_groups import MAX_STRING_BYTES, cut_row_groups
 
@@ -57,29 +54,14 @@ SCHEMA = pa.schema(
 DEFAULT_ROW_GROUP_BYTES = 64 * 1024 * 1024
 BATCH_ROWS = 1024
 SPLITS = ("train", "val")
-UNDETERMINED = "und"
-_INT32_MAX = 2**31 - 1
 _TODO = "restore the version's folder from a copy, or build the version again"
-
-
-@dataclass(frozen=True)
-class Doc:
-    """One document. `meta` holds `url`, `license_spdx`, and, where known, `lang`, `minhash_cluster` (the id of the
-    cluster's root), `pii` ({kind: count}) and `pii_redactions`; other keys are ignored. From `read_shards` it holds
-    what a shard does: no `pii`, and `minhash_cluster` as the row index. Equal values of it name one cluster.
-    """
-
-    id: str
-    text: str
-    source_id: str
-    meta: Mapping[str, Any]
 
 
 def split_of(sha256: bytes, val_permille: int) -> str:
     """`val` or `train`, of the SHA-256 (32 bytes) of the text. Raises ConfigError for other arguments."""
     if not isinstance(sha256, bytes) or len(sha256) != 32:
         raise ConfigError(f"sha256 is {sha256!r}, expected the 32 bytes of a digest")
-    _check_whole("val_permille", val_permille, 0, 1000)
+    check_whole("val_permille", val_permille, 0, 1000)
     return "val" if int.from_bytes(sha256[:8], "big") % 1000 < val_permille else "train"
 
 
@@ -133,9 +115,9 @@ def write_shards(
     """
     out = _output(out)
     durable.restore_folder(out)
-    _check_whole("shard_rows", shard_rows, 1)
-    _check_whole("val_permille", val_permille, 0, 1000)
-    _check_whole("row_group_bytes", row_group_bytes, 1, MAX_STRING_BYTES)
+    check_whole("shard_rows", shard_rows, 1)
+    check_whole("val_permille", val_permille, 0, 1000)
+    check_whole("row_group_bytes", row_group_bytes, 1, MAX_STRING_BYTES)
     settings: dict[str, Any] = {
         "dataset": dataset,
         "version": version,
@@ -145,8 +127,8 @@ def write_shards(
         "config_sha256": config_sha256,
     }
     corpus_manifest.build([_EMPTY], **settings)  # checks the settings before the first document is asked for
-    rows = _sorted(docs)
-    clusters = _first_rows(rows)
+    rows = sorted_by_id(docs)
+    clusters = first_rows(rows)
     n = num_shards(len(rows), shard_rows)
     temporary = out.with_name(out.name + ".tmp")
     try:
@@ -156,7 +138,7 @@ def write_shards(
             batches = _batches(rows, clusters, of_shard, val_permille)
             path = temporary / shard_name(i, n)
             shards.append(write_shard(i, path, batches, SCHEMA, row_group_bytes=row_group_bytes))
-        manifest = corpus_manifest.build(shards, pii=_pii_counts(rows), **settings)
+        manifest = corpus_manifest.build(shards, pii=pii_counts(rows), **settings)
         corpus_manifest.write(temporary, manifest)
         durable.swap_folder(temporary, out)
     except BaseException:  # whatever ended it, what was there before is there again
@@ -240,85 +222,6 @@ def _output(out: Path | str) -> Path:
     return path
 
 
-def _check_whole(name: str, value: object, minimum: int, maximum: int = MAX_WHOLE) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
-        raise ConfigError(f"{name} is {value!r}, expected a whole number from {minimum} to {maximum}")
-
-
-def _sorted(docs: Iterable[Doc]) -> list[Doc]:
-    """All documents, checked, by id. Code points order strings as their UTF-8 bytes do."""
-    rows = []
-    for doc in docs:
-        _check_doc(doc)
-        rows.append(doc)
-    rows.sort(key=attrgetter("id"))
-    for before, after in itertools.pairwise(rows):
-        if before.id == after.id:
-            raise ConfigError(f"document {after.id!r}: the id occurs twice; ids are unique in a version")
-    return rows
-
-
-def _check_doc(doc: object) -> None:
-    if not isinstance(doc, Doc):
-        raise ConfigError(f"found {type(doc).__name__} among the documents, expected formats.corpus_shard.Doc")
-
-    def refuse(field: str, found: object, expected: str) -> NoReturn:
-        raise ConfigError(f"document {doc.id!a}: {field} is {ascii(found)[:100]}, expected {expected}")
-
-    if not isinstance(doc.meta, Mapping):
-        refuse("meta", doc.meta, "a mapping")
-    named = {"id": doc.id, "source_id": doc.source_id, "lang": _lang(doc), "text": doc.text}
-    for field, value in {**named, **{name: doc.meta.get(name) for name in ("url", "license_spdx")}}.items():
-        if not isinstance(value, str) or (not value and field != "text"):
-            refuse(field, value, "text" if field == "text" else "text that is not empty")
-        try:
-            num_bytes = len(value.encode())
-        except UnicodeEncodeError as error:
-            refuse(field, value[error.start], f"Unicode text; a lone surrogate stands at character {error.start}")
-        if num_bytes > _INT32_MAX:
-            refuse(field, f"{num_bytes} bytes", f"at most {_INT32_MAX}")
-    cluster, pii, redactions = (doc.meta.get(name) for name in ("minhash_cluster", "pii", "pii_redactions"))
-    if not (cluster is None or (isinstance(cluster, str | int) and not isinstance(cluster, bool))):
-        refuse("minhash_cluster", cluster, "the id of the cluster's root")
-    if not (pii is None or isinstance(pii, Mapping)):
-        refuse("pii", pii, "a mapping of kinds to counts")
-    for kind, count in (pii or {}).items():
-        if kind not in PII_KEYS:
-            refuse("pii", kind, f"kinds of {', '.join(PII_KEYS)}")
-        _check_whole(f"document {doc.id!a}: pii {kind}", count, 0, _INT32_MAX)
-    _check_whole(f"document {doc.id!a}: pii_redactions", _redactions(doc), 0, _INT32_MAX)
-    if pii is not None and redactions not in (None, sum(pii.values())):
-        refuse("pii_redactions", redactions, f"{sum(pii.values())}, the sum of pii")
-
-
-def _lang(doc: Doc) -> str:
-    lang: str | None = doc.meta.get("lang")
-    return UNDETERMINED if lang is None else lang
-
-
-def _redactions(doc: Doc) -> int:
-    stated: int | None = doc.meta.get("pii_redactions")
-    return sum((doc.meta.get("pii") or {}).values()) if stated is None else stated
-
-
-def _pii_counts(rows: Sequence[Doc]) -> dict[str, int]:
-    counts = dict.fromkeys(PII_KEYS, 0)
-    for doc in rows:
-        for kind, count in (doc.meta.get("pii") or {}).items():
-            counts[kind] += count
-    return counts
-
-
-def _first_rows(rows: Sequence[Doc]) -> list[int]:
-    """Per row the smallest row index of its cluster. A row that names no cluster is the root of its own."""
-    first: dict[Any, int] = {}
-    clusters = []
-    for i, doc in enumerate(rows):
-        named = doc.meta.get("minhash_cluster")
-        clusters.append(first.setdefault(doc.id if named is None else named, i))
-    return clusters
-
-
 def _batches(
     rows: Sequence[Doc], clusters: Sequence[int], of_shard: range, val_permille: int
 ) -> Iterator[pa.RecordBatch]:
@@ -333,11 +236,11 @@ def _batches(
             [doc.source_id for doc in docs],
             [doc.meta["url"] for doc in docs],
             [doc.meta["license_spdx"] for doc in docs],
-            [_lang(doc) for doc in docs],
+            [lang_of(doc) for doc in docs],
             [len(doc.text) for doc in docs],
             digests,
             clusters[start : start + len(docs)],
-            [_redactions(doc) for doc in docs],
+            [redactions_of(doc) for doc in docs],
             [split_of(digest, val_permille) for digest in digests],
         ]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]

@@ -26,6 +26,7 @@ from formats import corpus_manifest, corpus_shard, dataset, durable, parquet_fil
 from formats import evidence as evidence_files
 from formats.corpus_config import CorpusConfig
 from formats.errors import ConfigError, CorruptDataError
+from formats.languages import UNDETERMINED
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from formats.reasons import FILTER_BY_REASON, Reason
@@ -173,7 +174,7 @@ def retention_of_languages(build: Build, pair: Pair) -> Finding:
     by_language = verdicts_by_language(build, pair)
     whole = sum(by_language.values(), Counter[str]())
     share = whole[KEPT] / whole.total() if whole else 1.0
-    by_language.pop(corpus_shard.UNDETERMINED, None)  # what is too short to have a language goes for that
+    by_language.pop(UNDETERMINED, None)  # what is too short to have a language goes for that
     large = {code: counts for code, counts in by_language.items() if counts.total() >= MIN_LANGUAGE_DOCS}
     kept = {code: counts[KEPT] / counts.total() for code, counts in sorted(large.items())}
     low = [code for code in kept if kept[code] < MIN_LANGUAGE_RETENTION * share]

@@ -16,7 +16,7 @@ from corpus_assets.plans.dataset_files import DataFile
 from corpus_assets.plans.datasheet_figures import Figures, SourceFigures, pii_counts
 from corpus_assets.plans.for_people import plural, shown
 from formats import corpus_shard
-from formats.corpus_shard import UNDETERMINED
+from formats.languages import UNDETERMINED
 from formats.yank import Yank
 
 VERSION = "http://mlcommons.org/croissant/1.1"

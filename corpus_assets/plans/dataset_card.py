@@ -14,6 +14,7 @@ from corpus_assets.plans.for_people import num_bytes, share
 from corpus_assets.plans.page_markdown import escaped, front_matter, table
 from formats import corpus_shard
 from formats.evidence import DATASHEET_HTML, TRAINING_CONTENT
+from formats.languages import UNDETERMINED
 from formats.reasons import Reason
 from formats.yank import Yank
 
@@ -56,7 +57,7 @@ def metadata(figures: Figures, files: Sequence[DataFile]) -> dict[str, Any]:
     found: dict[str, Any] = {"pretty_name": str(figures.version.key), "license": licenses}
     if spdx_words.OTHER in licenses:
         found |= {"license_name": "by-source", "license_link": LICENSE}
-    if languages := sorted(set(figures.total("languages")) - {corpus_shard.UNDETERMINED}):
+    if languages := sorted(set(figures.total("languages")) - {UNDETERMINED}):
         found["language"] = languages
     splits = list(dict.fromkeys(one.split for one in files))
     found["size_categories"] = [size_category(sum(one.num_docs for one in files))]

@@ -22,8 +22,8 @@ from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.web_addresses import asks_for_sites, count_without
 from formats import evidence, evidence_schemas
 from formats.corpus_config import CorpusConfig
-from formats.corpus_shard import UNDETERMINED
 from formats.errors import CorruptDataError
+from formats.languages import UNDETERMINED
 from formats.ledger import LedgerRow
 from formats.reasons import FILTER_BY_REASON, Reason
 from formats.stage_tables import PII_KINDS

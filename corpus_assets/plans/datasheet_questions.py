@@ -9,6 +9,7 @@ from corpus_assets.plans import datasheet_words
 from corpus_assets.plans.datasheet_figures import Figures, pii_counts
 from corpus_assets.plans.for_people import plural, share
 from formats import corpus_shard
+from formats.languages import UNDETERMINED
 from formats.reasons import Reason
 
 OPEN = "Open: only the provider can answer."
@@ -67,7 +68,7 @@ def _composition(figures: Figures) -> Iterator[Question]:
     yield Question(
         topic,
         "Is anything missing from rows?",
-        f"{plural(languages[corpus_shard.UNDETERMINED], 'document')} without a language, "
+        f"{plural(languages[UNDETERMINED], 'document')} without a language, "
         f"{figures.hosts.elsewhere:,} without a web address.",
     )
     yield Question(

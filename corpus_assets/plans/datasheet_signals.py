@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from corpus_assets.plans import datasheet_bins
 from corpus_assets.plans.datasheet_bins import Histogram
 from formats.corpus_config import CorpusConfig
-from formats.corpus_shard import UNDETERMINED
+from formats.languages import UNDETERMINED
 from formats.model_rules import EVERY_LANGUAGE
 from formats.reasons import RULE_BIT, RULE_BY_REASON, RULES, Rule
 

@@ -18,7 +18,7 @@ from corpus_assets.plans.differences_scores import scores_of
 from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.snapshot_corpus import SnapshotCorpus, names_of
 from formats import evidence
-from formats.corpus_shard import UNDETERMINED
+from formats.languages import UNDETERMINED
 from formats.reasons import Reason
 from formats.snapshot.manifest import SPLITS, Snapshot
 from formats.snapshot.pieces import Pieces

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from formats import canonical, durable, naming
+from formats.corpus_shard import SPLITS
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.json_words import described
 from formats.order.order import Bucket
 
 FORMAT, VERSION = "snapshot", 1
 NAME_ON_DISK = "manifest.json"
-SPLITS = ("train", "val")
 DTYPES = ("<u2", "<u4")
 ID_PREFIX = "sha256:"
 _TODO = "restore the snapshot from a copy, or build it again"
