@@ -15,20 +15,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import zstandard
 
+from corpus_assets.stages.identify_language import lid_176_file
 from formats import ledger
 from formats.layout import Layout
 from formats.naming import VersionKey
+from tests.bench import report_tables
 from tests.bench.documents import Corpus, first_bytes, megabytes
 from tests.bench.measure import Peak, Row, rounds_of
 from tests.bench.one_build import WRITTEN
 
 BENCH = "bench_pipeline"
+NGRAM = 13
 FIGURES = {"both": 4.0, "unsure": 6.0}
 VOICES = {"both": "always", "unsure": "unsure"}
 WORDS = {"both": "both voices", "unsure": "second voice where unsure"}
@@ -58,8 +62,7 @@ def write_root(root: Path, text: pa.LargeStringArray, **rules: Any) -> Path:
         "profile": "short",
     }  # fmt: skip
     ledger.append(layout.ledger, ledger.from_json(row))
-    items = (f"what does item {number} of this quiz protect " + "from the bench " * 9 for number in range(QUIZ_ITEMS))
-    quiz = b"".join(json.dumps({"question": item}).encode() + b"\n" for item in items)
+    quiz = b"".join(json.dumps({"question": item}).encode() + b"\n" for item in _quiz_items())
     (root / "quiz.jsonl").write_bytes(quiz)
     protected = {"name": "quiz", "path": "quiz.jsonl", "sha256": hashlib.sha256(quiz).hexdigest()}
     for version, voice in VOICES.items():
@@ -74,12 +77,19 @@ def write_root(root: Path, text: pa.LargeStringArray, **rules: Any) -> Path:
     return root
 
 
+def _quiz_items() -> Iterator[str]:
+    for number in range(QUIZ_ITEMS):
+        yield f"what does item {number} of this quiz protect " + "from the bench " * 9
+
+
 class Builds:
     """Builds of one version over copies of one root, each in a process of its own."""
 
     def __init__(self, root: Path, version: str, workers: int = 1) -> None:
         self._root, self._version, self._workers = root, version, workers
         self.reports: list[dict[str, Any]] = []
+        self.whole: list[float] = []
+        """CPU seconds of each build, start-up included."""
         self.peak_mb = 0.0
 
     def once(self) -> float:
@@ -95,7 +105,8 @@ class Builds:
                 raise RuntimeError(f"{BENCH}: the build ended with exit code {process.returncode}")
             self.reports.append(json.loads(answer))
             self.peak_mb = max(self.peak_mb, peak.mb)
-            return _ended_cpu() - before - self.reports[-1][WRITTEN]
+            self.whole.append(_ended_cpu() - before - self.reports[-1][WRITTEN])
+            return self.whole[-1]
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
@@ -137,6 +148,7 @@ def rows(corpus: Corpus) -> Iterator[Row]:
         builds = Builds(root, version)
         name = f"all text stages, {WORDS[version]}"
         yield from _whole(name, builds, size, FIGURES[version])
+        yield from _beside_datatrove(name, builds, size, corpus)
         if version == "both":
             yield from _stages(builds, size)
     if corpus.sizes.large:
@@ -150,6 +162,26 @@ def _whole(name: str, builds: Builds, size: float, figure: float | None) -> Iter
     rounds = tuple(size / one for one in seconds)
     yield Row(BENCH, name, "MB/CPU s", rounds, figure, peak_mb=builds.peak_mb, note=note)
     yield Row(BENCH, "  without start-up", "MB/CPU s", tuple(size / one for one in builds.cpu()))
+
+
+def _beside_datatrove(name: str, builds: Builds, size: float, corpus: Corpus) -> Iterator[Row]:
+    """Its stages alone, added, on the first documents; ours as a whole: reading, dedup, shards and start-up, too."""
+    if not report_tables.can("datatrove_stages"):
+        return
+    texts = corpus.texts(corpus.sizes.peer)
+    seconds, cpu = _of_datatrove(tuple(texts))
+    peer = megabytes(texts) / cpu
+    ours = size / statistics.median(builds.whole)
+    note = ", ".join(f"{stage} {one:.1f} s" for stage, one in seconds)
+    yield Row(BENCH, "datatrove, its stages added", "MB/CPU s", (peer,), peer_of=name, ratio=ours / peer, note=note)
+
+
+@cache
+def _of_datatrove(texts: tuple[str, ...]) -> tuple[tuple[tuple[str, float], ...], float]:
+    """(CPU seconds of each stage, of all)."""
+    told = {"items": list(_quiz_items()), "ngram": NGRAM, "lid": str(lid_176_file())}
+    seconds, cpu = report_tables.ask("datatrove_stages", texts=list(texts), **told)
+    return tuple(seconds.items()), cpu
 
 
 def _stages(builds: Builds, size: float) -> Iterator[Row]:

@@ -135,6 +135,42 @@ def datatrove_gopher(told: dict[str, Any]) -> Callable[[], Any]:
     return lambda: [keeps(text) for text in told["texts"]]
 
 
+def datatrove_stages(told: dict[str, Any]) -> Callable[[], Any]:
+    """The text stages that it has, over `texts`: Gopher's two filters, MinHash signatures, the n-gram filter for
+    `items`, personal data, and lid.176 from the file `lid`. Answers the CPU seconds of each, reading and writing of
+    documents, pairs and clusters left out.
+    """
+    from datatrove.data import Document
+    from datatrove.pipeline.dedup import MinhashDedupSignature
+    from datatrove.pipeline.filters import GopherQualityFilter, GopherRepetitionFilter, LanguageFilter
+    from datatrove.pipeline.formatters.pii import PIIFormatter
+    from fasttext.FastText import _FastText
+
+    language, signature, formatter = LanguageFilter(), MinhashDedupSignature(tempfile.mkdtemp()), PIIFormatter()
+    language.model._model = _FastText(told["lid"])  # it would download one
+    quality, repetition = GopherQualityFilter(), GopherRepetitionFilter()
+    stages: dict[str, Callable[[str], Any]] = {
+        "language": lambda text: language.filter(Document(text=text, id="1")),
+        "Gopher quality": lambda text: quality.filter(Document(text=text, id="1")),
+        "Gopher repetition": lambda text: repetition.filter(Document(text=text, id="1")),
+        "MinHash signatures": lambda text: signature.get_signature(signature.get_shingles(text)),
+        "personal data": formatter.format,
+    }
+
+    def seconds() -> dict[str, float]:
+        found = {}
+        for name, stage in stages.items():
+            start = time.process_time()
+            for text in told["texts"]:
+                stage(text)
+            found[name] = time.process_time() - start
+        start = time.process_time()
+        datatrove_ngrams(told)()
+        return {**found, "decontamination": time.process_time() - start}
+
+    return seconds
+
+
 def wordllama(told: dict[str, Any]) -> Callable[[], Any]:
     """`pairs`: two texts each; `windows`, `items`. Answers the cosine of each pair, and each window's largest one to an
     item.
@@ -162,6 +198,7 @@ TOOLS = {
     "detect_secrets": detect_secrets,
     "datatrove_ngrams": datatrove_ngrams,
     "datatrove_gopher": datatrove_gopher,
+    "datatrove_stages": datatrove_stages,
     "wordllama": wordllama,
 }
 MODULES = {
@@ -170,6 +207,7 @@ MODULES = {
     "detect_secrets": "detect_secrets",
     "datatrove_ngrams": "datatrove.utils.word_tokenizers",
     "datatrove_gopher": "datatrove.pipeline.filters",
+    "datatrove_stages": "fasttext.FastText",
     "wordllama": "wordllama",
     "dolma_fast": "dolma",
     "dolma_regex": "dolma",
