@@ -6,6 +6,9 @@ FOLDER is the shared collection of labelled texts. DIR gets report.md, report.js
 run where they are installed: trafilatura and readability-lxml beside ours, datatrove, dolma, presidio-analyzer,
 detect-secrets and wordllama in the interpreter that TEXT_PEERS_PYTHON names, since their dependencies do not fit beside
 ours. What is not there is named in the report.
+
+    pip install trafilatura lxml_html_clean readability-lxml    # beside ours
+    head -n 16 tests/bench/text_peers_program.py    # what the other interpreter needs
 """
 
 import argparse
