@@ -19,6 +19,8 @@ WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 
 Hit = tuple[str, int, int]
 """(kind, start, end): bytes [start, end) of the text are of that kind (formats.stage_tables.PII_KINDS)."""
+Group = tuple[int, int]
+"""(start, end) of digits without a gap."""
 
 
 @dataclass(frozen=True)

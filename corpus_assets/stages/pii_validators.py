@@ -2,7 +2,7 @@
 
 A validator is called on hits only, looks at a bounded piece around its match, and uses RE2 like the patterns do. RE2
 has no lookaround, so what may stand before and after a span is decided here.
-Cards and phones are in pii_numbers.py, keys in pii_keys.py and pii_private_keys.py.
+Cards and phones are found from pii_numbers.py on, keys in pii_keys.py and pii_private_keys.py.
 """
 
 import ipaddress

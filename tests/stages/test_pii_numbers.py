@@ -1,4 +1,4 @@
-"""pii_numbers: the tables behind cards and phones, against slow obvious twins and the library's own examples."""
+"""The tables behind cards and phones, against slow obvious twins and the library's own examples."""
 
 import phonenumbers
 import pytest
@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phonenumbers import PhoneNumberType
 
+from corpus_assets.stages.pii_cards import is_card
 from corpus_assets.stages.pii_keys import entropy_millibits
-from corpus_assets.stages.pii_numbers import _local_numbers, is_card
+from corpus_assets.stages.pii_numbering_plans import local_numbers
 from corpus_assets.stages.pii_patterns import compiled
 
 
@@ -41,7 +42,7 @@ def test_one_wrong_digit_is_no_card(number):
     "region", ["US", "GB", "FR", "DE", "IT", "ES", "AU", "IN", "BR", "JP", "CN", "MX", "SE", "PL", "ZA"]
 )
 def test_the_library_s_example_numbers_are_known_as_they_are_dialled(region):
-    known = _local_numbers((region,))
+    known = local_numbers((region,))
     for kind in (PhoneNumberType.FIXED_LINE, PhoneNumberType.MOBILE, PhoneNumberType.TOLL_FREE):
         example = phonenumbers.example_number_for_type(region, kind)
         if example is None:
@@ -54,7 +55,7 @@ def test_the_library_s_example_numbers_are_known_as_they_are_dialled(region):
 @given(st.text("0123456789", min_size=7, max_size=12))
 def test_a_known_number_is_valid_for_the_library(number):
     for region in ("US", "FR", "ES"):
-        if _local_numbers((region,)).fullmatch(number.encode()):
+        if local_numbers((region,)).fullmatch(number.encode()):
             assert phonenumbers.is_valid_number_for_region(phonenumbers.parse(number, region), region)
 
 
