@@ -10,6 +10,7 @@ from typing import Any
 from corpus_assets.commands.new_files import check_place
 from corpus_assets.commands.yank import tell
 from corpus_assets.plans import yanking
+from corpus_assets.plans.dedup_sweep_settings import Grid
 from corpus_assets.plans.for_people import plural, share
 from corpus_assets.plans.published_version import open_published
 from formats import dedup_labels, durable
@@ -145,7 +146,7 @@ def run_sweep(args: argparse.Namespace) -> int:
     place = check_place(args.layout, args.out or Path(f"{key}.sweep.html"))
     build = Build(args.layout, LocalEngine(scratch=args.layout.corpus / "work" / "scratch"))
     pairs = load_pairs(args.layout, key)
-    grid = dedup_sweep.Grid(args.shingle, args.threshold, args.unit or pairs[0].config.dedup.near.shingle_unit)
+    grid = Grid(args.shingle, args.threshold, args.unit or pairs[0].config.dedup.near.shingle_unit)
     sweep = dedup_sweep.measure(build, pairs, grid, num_docs=args.documents, seed=args.seed, say=_say)
     out = _write(place, dedup_sweep_page.render(key, sweep))
     if args.json:

@@ -5,7 +5,8 @@ from html import escape
 from corpus_assets.plans import curves, pictures
 from corpus_assets.plans.curves import Axis, Line
 from corpus_assets.plans.datasheet_style import CSS
-from corpus_assets.plans.dedup_sweep import NUM_BINS, Measured, Sweep
+from corpus_assets.plans.dedup_sweep import NUM_BINS, Sweep
+from corpus_assets.plans.dedup_sweep_settings import Measured
 from corpus_assets.plans.for_people import plural, share, shown
 from corpus_assets.plans.pictures import Picture
 from formats.naming import VersionKey

@@ -2,9 +2,9 @@
 
 import pytest
 
-from corpus_assets.plans import curves, dedup_sweep, dedup_sweep_page
+from corpus_assets.plans import curves, dedup_sweep, dedup_sweep_advice, dedup_sweep_page
 from corpus_assets.plans.curves import Line
-from corpus_assets.plans.dedup_sweep import Grid, Measured, Setting
+from corpus_assets.plans.dedup_sweep_settings import Grid, Measured, Setting
 from corpus_assets.plans.pinned import Build, load_pairs
 from formats.errors import ConfigError
 from formats.layout import Layout
@@ -88,7 +88,7 @@ def one(threshold, unsettled, *, recall=1.0, dropped=100):
     ],
 )
 def test_a_setting_is_suggested_that_the_bands_find_and_that_is_clearly_steadier(settings, threshold, words):
-    found, reason = dedup_sweep._suggest(settings, Setting(5, 0.8), "word")
+    found, reason = dedup_sweep_advice.suggest(settings, Setting(5, 0.8), "word")
     assert found.setting.threshold == threshold
     assert words in reason
 
