@@ -132,6 +132,15 @@ NEAR_ITEMS = _schema(
     ("span_end", pa.int64()),
 )
 """One row a document that stayed and holds much of a protected item; `share` in millionths."""
+MIXED_LANGUAGES = _schema(
+    "mixed_languages",
+    ("id", pa.large_string()),
+    ("certain", pa.large_string()),
+    ("certain_share", pa.int32()),
+    ("likely", pa.large_string()),
+    ("likely_share", pa.int32()),
+)
+"""One row a document that is `und` for being in two languages; shares of its letters in thousandths."""
 EXTRACTION = _schema(
     "extraction",
     ("id", pa.large_string()),
@@ -148,6 +157,7 @@ OPTIONAL = {
     "listed_words": LISTED_WORDS,
     "capped_documents": CAPPED_DOCUMENTS,
     "near_items": NEAR_ITEMS,
+    "mixed_languages": MIXED_LANGUAGES,
     "extraction": EXTRACTION,
 }
 """Tables of versions whose config asks for them; near_items and extraction of those that have such documents."""

@@ -100,6 +100,15 @@ LISTED_WORDS = _table(
 )
 """A document that shares a word with a list of its language, and how many of its words are part of a listed entry."""
 
+MIXED_LANGUAGES = _table(
+    ("k", pa.int64()),
+    ("certain", pa.large_string()),
+    ("certain_share", pa.int32()),
+    ("likely", pa.large_string()),
+    ("likely_share", pa.int32()),
+)
+"""A document in two languages, and the share of its letters in pieces of each, in thousandths."""
+
 SIGNATURES = _table(("k", pa.int64()), ("n_shingles", pa.int64()), ("signature", pa.binary(SIGNATURE_BYTES)))
 """128 x uint32, little-endian, of each document still in that has words."""
 

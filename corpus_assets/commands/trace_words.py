@@ -55,6 +55,8 @@ def document_lines(document: TracedDocument, whole_text: bool) -> Iterator[Line]
     score = "" if document.lang_score is None else f" ({document.lang_score})"
     yield "document", f"doc_id {document.doc_id}, {document.n_chars:,} characters, {document.n_words:,} words"
     yield "language", f"{document.lang}{score}"
+    if mixed := document.mixed:
+        yield "", mixed.words
     if row := document.published:
         yield "shard", f"{row.shard} row {row.row:,} (row {row.row_of_version:,} of the version), split {row.split}"
         yield "", f"licence {row.license_spdx}, sha256 of the text {row.sha256}"

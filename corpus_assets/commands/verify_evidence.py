@@ -25,6 +25,7 @@ from formats import durable, evidence, evidence_schemas, ledger
 from formats.corpus_config import CorpusConfig
 from formats.corpus_manifest import PII_KEYS
 from formats.errors import ConfigError, CorruptDataError
+from formats.languages import UNDETERMINED
 from formats.ledger import LedgerRow
 from formats.naming import VersionKey
 from formats.reasons import FILTER_BY_REASON, SITE_FILTERS, Reason
@@ -101,6 +102,7 @@ class _Told:
     listed: Counter[str] = field(default_factory=Counter)
     wordy: set[str] = field(default_factory=set)
     near_items: set[str] = field(default_factory=set)
+    mixed: set[str] = field(default_factory=set)
     strange_shards: int = 0
 
     def of_verdict(self) -> Counter[str]:
@@ -116,6 +118,9 @@ class _Told:
         if self.near_items:
             through = pc.is_in(batch.column("verdict"), pa.array(_THROUGH, pa.large_string()))
             self.near_items -= set(batch.filter(through).column("id").to_pylist())
+        if self.mixed:
+            undetermined = pc.equal(batch.column("lang"), UNDETERMINED)
+            self.mixed -= set(batch.filter(undetermined).column("id").to_pylist())
         kept = batch.filter(pc.equal(batch.column("verdict"), Reason.KEPT.value))
         kinds = [pc.fill_null(kept.column(name), 0) for name in _KINDS]
         self.pii.update({kind: pc.sum(n).as_py() or 0 for kind, n in zip(PII_KINDS, kinds, strict=True)})
@@ -155,6 +160,8 @@ def _read(folder: Path, num_shards: int, check: Check) -> _Told | None:
                     told.wordy.update(batch.filter(batch.column("too_many")).column("id").to_pylist())
                 elif name == "near_items":
                     told.near_items.update(batch.column("id").to_pylist())
+                elif name == "mixed_languages":
+                    told.mixed.update(batch.column("id").to_pylist())
                 elif name == "listed_sites":
                     told.listed.update(batch.column("reason").to_pylist())
     except (CorruptDataError, ConfigError) as error:
@@ -193,6 +200,8 @@ def _sums(told: _Told, manifest: dict[str, Any]) -> Iterator[str]:
         yield f"documents dropped for listed words are {n}, listed_words has {len(told.wordy)} with too many"
     if told.near_items:
         yield f"near_items names {min(told.near_items)}, which decontamination did not let through"
+    if told.mixed:
+        yield f"mixed_languages names {min(told.mixed)}, which is not {UNDETERMINED} in documents"
     for reason in SITE_FILTERS:
         if verdicts[reason] != told.listed[reason]:
             yield f"documents dropped as {reason} are {verdicts[reason]}, listed_sites has {told.listed[reason]}"

@@ -10,6 +10,7 @@ from corpus_assets.plans import ngram_index, stored
 from corpus_assets.plans.audit import Finding
 from corpus_assets.plans.eval_index import eval_counts, eval_index
 from corpus_assets.plans.for_people import plural
+from corpus_assets.plans.mixed_texts import mixed_texts
 from corpus_assets.plans.near_edges import band_parts
 from corpus_assets.plans.near_items import near_items
 from corpus_assets.plans.pinned import Build, load_pair, load_pairs
@@ -166,6 +167,7 @@ def _beside_rows(build: Build, key: VersionKey) -> Iterator[Output | None]:
     yield over_caps(build, pairs)
     for pair in pairs:
         yield near_items(build, pairs, pair)
+        yield mixed_texts(build, pair)
 
 
 def _beside_index(build: Build, key: VersionKey) -> Iterator[Output | None]:

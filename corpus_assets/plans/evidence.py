@@ -17,6 +17,7 @@ from corpus_assets.plans.evidence_tables import cluster_rows, file_rows, lineage
 from corpus_assets.plans.extraction_errors import extraction_rows
 from corpus_assets.plans.funnel import Funnel, count
 from corpus_assets.plans.keepers import ranks, shards_of
+from corpus_assets.plans.mixed_texts import mixed_rows, mixed_texts
 from corpus_assets.plans.near_edges import edges
 from corpus_assets.plans.near_items import near_items, near_rows
 from corpus_assets.plans.pinned import Build, Pair, Version, once_a_build
@@ -136,7 +137,8 @@ def _stage_identities(build: Build, pairs: list[Pair]) -> dict[str, Any]:
 
 def _optional(build: Build, pairs: list[Pair], pair: Pair) -> list[Output]:
     """The stages of a source that only some configs ask for."""
-    some = (listed_documents(build, pair), listed_words(build, pair), near_items(build, pairs, pair))
+    beside = (listed_documents, listed_words, mixed_texts)
+    some = (*(stage(build, pair) for stage in beside), near_items(build, pairs, pair))
     return [output for output in some if output]
 
 
@@ -188,6 +190,9 @@ def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, 
     if pairs[0].config.sites.configured:
         listed = [(pair, stage.open()) for pair in pairs if (stage := listed_documents(build, pair))]
         table = evidence_files.write(temporary, "listed_sites", listed_sites(build, listed))
+        written[Path(table.path).name] = table
+    if mixed := [(pair, stage.make()) for pair in pairs if (stage := mixed_texts(build, pair))]:
+        table = evidence_files.write(temporary, "mixed_languages", mixed_rows(mixed))
         written[Path(table.path).name] = table
     if near := near_rows(build, pairs):
         table = evidence_files.write(temporary, "near_items", near)

@@ -39,6 +39,7 @@ STAGES = (
     "dedup_clusters",
     "scrubbed_docs",
     "near_items",
+    "mixed_languages",
     "withheld",
     "domain_caps",
     "placed_rows",

@@ -14,6 +14,7 @@ from corpus_assets.plans.clusters import dedup_clusters
 from corpus_assets.plans.eval_index import index_path
 from corpus_assets.plans.evidence import outcomes
 from corpus_assets.plans.keepers import ranks
+from corpus_assets.plans.mixed_texts import mixed_texts
 from corpus_assets.plans.near_edges import band_parts, edges
 from corpus_assets.plans.near_items import near_items
 from corpus_assets.plans.ngram_hits import STAGE as LOOKED_FOR
@@ -128,7 +129,7 @@ def _walk(build: Build, version: Version, found: Needed) -> None:
         for pair in pairs:
             with suppress(ConfigError):
                 found.raw_sets.add(documents(build, pair).identity.inputs["raw_set"])
-            for stage in (verdicts, signals, signatures, band_parts):
+            for stage in (verdicts, signals, mixed_texts, signatures, band_parts):
                 with suppress(ConfigError):  # of what comes before it, something is not made; others may be
                     stage(build, pair)
         if len(pairs) == len(version.pairs):

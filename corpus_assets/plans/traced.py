@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from corpus_assets.plans.extraction_errors import Extraction
+from corpus_assets.plans.mixed_texts import MixedLanguages
 from corpus_assets.plans.reason_words import FailedRule
 from corpus_assets.plans.tracing_items import NearItem
 from corpus_assets.plans.tracing_sites import ListedSite, ListedWords
@@ -110,6 +111,7 @@ class TracedDocument:
     cluster: Cluster | None
     contamination: Contamination | None
     near_item: NearItem | None
+    mixed: MixedLanguages | None
     extraction: Extraction | None
     listed: ListedSite | None
     listed_words: Sequence[ListedWords]

@@ -18,6 +18,7 @@ from corpus_assets.kernels.exact_text import normalize, text_digests
 from corpus_assets.plans import evidence_lookup
 from corpus_assets.plans.evidence_lookup import DocumentRows
 from corpus_assets.plans.extraction_errors import extraction_of
+from corpus_assets.plans.mixed_texts import mixed_languages
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from corpus_assets.plans.reason_words import failed_rules, in_words, passed_filters
 from corpus_assets.plans.traced import (
@@ -133,6 +134,7 @@ class _Tracer:
             cluster=self._cluster(row["cluster"]),
             contamination=_contamination(row, raw),
             near_item=near_item(version, row),
+            mixed=mixed_languages(version, row),
             extraction=extraction_of(version, row),
             listed=listed,
             listed_words=wordy,

@@ -17,6 +17,7 @@ from pandera.errors import SchemaError
 from formats import corpus_shard, evidence_schemas
 from formats.errors import ConfigError, SchemaMismatchError
 from formats.judged_pages import EXTRACTORS
+from formats.languages import LANGUAGES
 from formats.reasons import RULE_BY_REASON, SITE_FILTERS, Reason
 from formats.stage_tables import COUNTED_SIGNALS, PII_KINDS
 
@@ -132,6 +133,11 @@ _VALUES: dict[str, dict[str, list[pap.Check]]] = {
         "span_start": [_count()],
         "span_end": [_count()],
     },
+    "mixed_languages": {
+        "id": [_row_id()],
+        **{name: [pap.Check.isin(LANGUAGES)] for name in ("certain", "likely")},
+        **{name: [pap.Check.in_range(1, _THOUSAND)] for name in ("certain_share", "likely_share")},
+    },
     "capped_documents": {"id": [_row_id()], "domain": [_not_empty()], "place": [_count()]},
     "listed_words": {
         "id": [_row_id()],
@@ -160,6 +166,7 @@ _VALUES: dict[str, dict[str, list[pap.Check]]] = {
 }
 
 _BETWEEN_COLUMNS: dict[str, list[pap.Check]] = {
+    "mixed_languages": [_rows("two languages are two", lambda t: pc.not_equal(t["certain"], t["likely"]))],
     "documents": [
         _together("a kept row, and no other, has shard and row", ("shard", "row"), _is(Reason.KEPT)),
         _rows("a kept row has a split", lambda t: _implies(_is(Reason.KEPT)(t), pc.is_valid(t["split"]))),

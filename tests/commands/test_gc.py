@@ -79,6 +79,7 @@ def test_a_version_with_rules_of_its_own_keeps_all_of_their_outputs_until_it_is_
         words={"lists": [words]},
         domain_cap={"max_documents": 1},
         ngram_index={"form": "postings", "rate": 2},
+        lang={"mixed": "und"},
     )
     built(layout, key)
     write_ngram_index(a_build(layout), key)
@@ -86,7 +87,7 @@ def test_a_version_with_rules_of_its_own_keeps_all_of_their_outputs_until_it_is_
     for path in (layout.config(key), layout.lock(key)):
         path.unlink()
     stages = {path["path"].split("/")[-2] for path in freed(capsys, layout)["paths"]}
-    assert stages >= {"word_entries", "listed_words", "domain_caps", "ngram_index"}
+    assert stages >= {"word_entries", "listed_words", "domain_caps", "ngram_index", "mixed_languages"}
 
 
 def test_what_was_looked_for_in_a_version_stays_as_long_as_it_does(tmp_path, capsys):

@@ -64,6 +64,9 @@ OPTIONAL: dict[str, list[dict[str, Any]]] = {
         {"id": "web:2", "eval_set": "quiz", "eval_item": "7", "shared_ngrams": 3, "item_ngrams": 4, "share": 750_000,
          "span_start": 2, "span_end": 60},
     ],
+    "mixed_languages": [
+        {"id": "web:3", "certain": "en", "certain_share": 510, "likely": "fr", "likely_share": 333},
+    ],
     "extraction": [{"id": "web:2", "expected_error": 123, "extractor": "blocks"}],
     "listed_words": [
         {"id": "web:1", "list": "bad", "listed_words": 2, "n_words": 8, "listed_word_ratio": 250_000, "too_many": True},

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from corpus_assets.stages.identify_language import identify
 from corpus_assets.stages.measure_documents import measure_documents
-from corpus_assets.stages.mixed_languages import NUM_PIECES, Heard, _pieces, are_two_languages, is_mixed
+from corpus_assets.stages.mixed_languages import (
+    NUM_PIECES,
+    Heard,
+    Mixture,
+    _pieces,
+    is_mixed,
+    mixed_languages,
+    mixture_of,
+)
 from corpus_assets.stages.normalize_documents import normalize_documents
 from tests.bench.bench_signals import raw_batches
 from tests.bench.bench_text import SAME_LANGUAGE, labelled_texts
@@ -52,17 +60,35 @@ def heard(*pieces: tuple[str, str]) -> list[Heard]:
 
 def test_one_language_must_be_certain_and_both_must_have_their_share():
     german, french, doubtful = ("de", "de"), ("fr", "fr"), ("und", "fr")
-    assert are_two_languages(heard(german, german, german, german, german, doubtful))
-    assert not are_two_languages(heard(*[("und", "de")] * 5, doubtful))
-    assert are_two_languages(heard(*[("und", "de")] * 5, french))
-    assert not are_two_languages([*heard(*[german] * 6), Heard(30, "fr", "fr")])
-    assert not are_two_languages([*heard(german), Heard(24, "fr", "fr")]), "too few letters to be heard"
-    assert not are_two_languages(heard(("und", "und"), german))
+    assert mixture_of(heard(german, german, german, german, german, doubtful))
+    assert not mixture_of(heard(*[("und", "de")] * 5, doubtful))
+    assert mixture_of(heard(*[("und", "de")] * 5, french))
+    assert not mixture_of([*heard(*[german] * 6), Heard(30, "fr", "fr")])
+    assert not mixture_of([*heard(german), Heard(24, "fr", "fr")]), "too few letters to be heard"
+    assert not mixture_of(heard(("und", "und"), german))
 
 
 @pytest.mark.parametrize(("one", "other"), [("hr", "sr"), ("nb", "da"), ("cs", "sk"), ("hi", "mr"), ("es", "gl")])
 def test_close_languages_are_no_mixture(one: str, other: str):
-    assert not are_two_languages(heard(*[(one, one)] * 3, *[(other, other)] * 3))
+    assert not mixture_of(heard(*[(one, one)] * 3, *[(other, other)] * 3))
+
+
+def test_the_mixture_named_is_that_of_which_the_lesser_language_has_the_most():
+    pieces = heard(("de", "de"), ("de", "de"), ("de", "de"), ("und", "fr"), ("und", "fr"), ("ru", "ru"))
+    assert mixture_of(pieces) == Mixture("de", 500, "fr", 333)
+    assert mixture_of(pieces[:3] + pieces[5:]) == Mixture("de", 750, "ru", 250)
+
+
+def test_the_languages_of_a_mixture_are_told_where_it_has_no_label():
+    texts = [FRENCH * 8, ENGLISH * 8 + FRENCH * 8, None, ENGLISH * 8 + FRENCH * 8, RUSSIAN * 9 + FRENCH * 12]
+    batch = pa.record_batch({"k": pa.array([3, 4, 6, 8, 9]), "text": pa.array(texts, pa.large_string())})
+    signals = pa.table(
+        {"k": pa.array([3, 4, 6, 8, 9]), "lang": pa.array(["fr", "und", "und", "en", "und"], pa.large_string())}
+    )
+    told = mixed_languages(batch, signals).to_pylist()
+    assert [(row["k"], {row["certain"], row["likely"]}) for row in told] == [(4, {"en", "fr"}), (9, {"ru", "fr"})]
+    assert all(150 <= row[name] <= 1000 for row in told for name in ("certain_share", "likely_share"))
+    assert mixed_languages(batch.slice(0, 1), signals).num_rows == 0
 
 
 @settings(max_examples=200, deadline=None)
