@@ -8,7 +8,7 @@ from corpus_assets.checks.results import as_result
 from corpus_assets.dedup_clusters import dedup_clusters
 from corpus_assets.partitions import by_version
 from corpus_assets.plans import audit_dedup
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.pinned import Build, Pair, load_pairs
 from formats.naming import VersionKey
 from resources.engine import EngineResource

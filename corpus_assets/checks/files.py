@@ -8,7 +8,7 @@ import dagster as dg
 from corpus_assets.checks.results import as_result
 from corpus_assets.partitions import by_pair, by_tokens, by_version
 from corpus_assets.plans import audit_files
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.pinned import Build
 from corpus_assets.plans.token_build import open_build
 from formats.naming import PairKey, TokensKey, VersionKey

@@ -5,7 +5,7 @@ import dagster as dg
 from corpus_assets.checks.results import as_result
 from corpus_assets.ledger_entry import ledger_entry
 from corpus_assets.partitions import by_pair
-from corpus_assets.plans import audit
+from corpus_assets.plans import audit_ledger
 from corpus_assets.validation.ledger import ROW_CHECKS
 from formats.naming import PairKey
 from resources.store import Store
@@ -22,7 +22,7 @@ def _blocking_check(name: str) -> dg.AssetChecksDefinition:
     @dg.asset_check(asset=ledger_entry, name=name, partitions_def=by_pair, blocking=True, description=_WORDS[name])
     def check(context: dg.AssetCheckExecutionContext, store: Store) -> dg.AssetCheckResult:
         key = PairKey.parse(context.partition_key)
-        return as_result(lambda: audit.ledger_rule(store.layout, key, name), key)
+        return as_result(lambda: audit_ledger.ledger_rule(store.layout, key, name), key)
 
     return check
 
@@ -40,4 +40,4 @@ if set(ROW_CHECKS) != set(_WORDS):
 )
 def unchanged_in_ledger(context: dg.AssetCheckExecutionContext, store: Store) -> dg.AssetCheckResult:
     key = PairKey.parse(context.partition_key)
-    return as_result(lambda: audit.unchanged_in_ledger(store.layout, key), key, warn=True)
+    return as_result(lambda: audit_ledger.unchanged_in_ledger(store.layout, key), key, warn=True)

@@ -7,7 +7,7 @@ import dagster as dg
 from corpus_assets.checks.results import as_result
 from corpus_assets.partitions import by_model
 from corpus_assets.plans import model_figures
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from formats.layout import Layout
 from resources.store import Store
 

@@ -8,7 +8,8 @@ import dagster as dg
 from corpus_assets.checks.results import as_result
 from corpus_assets.dedup_clusters import dedup_clusters
 from corpus_assets.partitions import by_version
-from corpus_assets.plans import audit, audit_drift, audit_files, audit_text
+from corpus_assets.plans import audit_dedup, audit_drift, audit_files, audit_text, audit_version
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.pinned import Build, load_version
 from formats import corpus_manifest
 from formats.errors import CorpusError, CorruptDataError
@@ -17,7 +18,7 @@ from formats.naming import VersionKey
 from resources.engine import EngineResource
 from resources.store import Store
 
-Audit = Callable[[Layout, VersionKey], audit.Finding]
+Audit = Callable[[Layout, VersionKey], Finding]
 
 
 def _check(
@@ -56,7 +57,9 @@ def _words_of(layout: Layout, key: VersionKey, name: str) -> Callable[[CorpusErr
 
 
 manifest_hashes = _check(
-    "manifest_hashes", audit.manifest_hashes, "Lock, manifest and every shard have their hashes; rows are as counted"
+    "manifest_hashes",
+    audit_version.manifest_hashes,
+    "Lock, manifest and every shard have their hashes; rows are as counted",
 )
 evidence_sealed = _check(
     "evidence_sealed",
@@ -65,12 +68,12 @@ evidence_sealed = _check(
 )
 rows_match_ledger = _check(
     "rows_match_ledger",
-    audit.rows_match_ledger,
+    audit_version.rows_match_ledger,
     "source_id and license_spdx of every row are those of the ledger row its version pins",
 )
 version_conserved = _check(
     "version_conserved",
-    audit.version_conserved,
+    audit_version.version_conserved,
     "Raw documents = published rows + documents dropped, by reason; the manifest counts the same",
 )
 no_residual_pii = _check(
@@ -93,7 +96,7 @@ no_equal_texts = _check(
 )
 retention_of_sources = _check(
     "retention_of_sources",
-    audit.retention_of_sources,
+    audit_version.retention_of_sources,
     "No source keeps a clearly smaller share than in the version before",
     blocking=False,
 )
@@ -115,4 +118,4 @@ datasheet_sealed = _check(
 def cluster_sizes(context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource) -> dg.AssetCheckResult:
     key = VersionKey.parse(context.partition_key)
     build = Build(store.layout, engine.open(store.layout))
-    return as_result(lambda: audit.cluster_sizes(build, load_version(store.layout, key)), key, warn=True)
+    return as_result(lambda: audit_dedup.cluster_sizes(build, load_version(store.layout, key)), key, warn=True)

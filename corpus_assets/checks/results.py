@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import dagster as dg
 
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from formats.errors import CorpusError
 
 

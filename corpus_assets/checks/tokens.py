@@ -7,7 +7,7 @@ import dagster as dg
 from corpus_assets.checks.results import as_result
 from corpus_assets.partitions import by_tokens
 from corpus_assets.plans import audit_tokens
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.token_build import TokenBuild, open_build
 from formats.naming import TokensKey
 from resources.engine import EngineResource

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow.compute as pc
 
-from corpus_assets.plans.audit import Finding, version_before
+from corpus_assets.plans.audit_finding import Finding
+from corpus_assets.plans.published_version import version_before
 from formats import evidence
 from formats.layout import Layout
 from formats.naming import VersionKey

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from corpus_assets.plans import ngram_index, stored
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.eval_index import eval_counts, eval_index
 from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.mixed_texts import mixed_texts

@@ -1,6 +1,6 @@
 """Whether what a version says of sites can meet the documents of a source at all."""
 
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.pinned import Build, Pair
 from corpus_assets.plans.source_stages import documents
 from corpus_assets.plans.web_addresses import asks_for_sites, count_without, in_words, what_to_do

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.push import publication_of
 from formats.layout import Layout

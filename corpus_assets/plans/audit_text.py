@@ -13,7 +13,7 @@ from corpus_assets.kernels.minhash import signatures
 from corpus_assets.kernels.ngram_match import EvalIndex
 from corpus_assets.kernels.ngram_share import WIDTH, share_index
 from corpus_assets.kernels.shingles import is_edge, jaccard, shingle_sets
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.eval_index import build_index
 from corpus_assets.plans.pinned import load_version
 from corpus_assets.stages import decontaminate

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpus_assets.plans import audit_snapshot
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.snapshot import last_snapshot
 from corpus_assets.plans.token_build import TokenBuild
 from corpus_assets.plans.token_shards import corpus_rows, packed, tokenized

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus_assets.plans import datasheet_markdown, datasheet_page, differences_page, training_content
-from corpus_assets.plans.audit import version_before
 from corpus_assets.plans.datasheet_figures import measure
 from corpus_assets.plans.differences import compare
 from corpus_assets.plans.differences_facts import facts_of_version
 from corpus_assets.plans.for_people import plural
-from corpus_assets.plans.published_version import PublishedVersion, open_published
+from corpus_assets.plans.published_version import PublishedVersion, open_published, version_before
 from formats import durable, evidence
 from formats.errors import CorruptDataError
 from formats.layout import Layout

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corpus_assets.plans import curves
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.for_people import NONE, share
 from corpus_assets.plans.pictures import Picture
 from corpus_assets.plans.trained_models import MIDDLE, file_of, hold_to_record

@@ -110,3 +110,23 @@ def _entry(folder: Path, sealed: Mapping[str, Mapping[str, Any]], name: str) -> 
     if name not in sealed:
         raise CorruptDataError(folder / evidence.SEAL, "files", name, "no such entry", _TODO)
     return dict(sealed[name])
+
+
+def version_before(layout: Layout, key: VersionKey) -> VersionKey | None:
+    """The one published before this of the same dataset, by name."""
+    published = (other for other in published_versions(layout) if other.dataset == key.dataset)
+    return max((other for other in published if _natural(other) < _natural(key)), key=_natural, default=None)
+
+
+def _natural(key: VersionKey) -> list[tuple[int, str]]:
+    """Orders v2 before v10."""
+    digits, found, text = "", [], ""
+    for char in key.version + "-":
+        if char.isdigit():
+            digits += char
+            continue
+        if digits:
+            found.append((int(digits), text))
+            digits, text = "", ""
+        text += char
+    return [*found, (0, text)]

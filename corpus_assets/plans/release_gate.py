@@ -7,8 +7,8 @@ done since; what would be wrong from the start is stopped here, since a publishe
 from collections.abc import Iterator
 from pathlib import Path
 
-from corpus_assets.plans import audit, audit_text
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans import audit_text, audit_version
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.eval_index import build_index
 from corpus_assets.plans.evidence import Evidence
 from corpus_assets.plans.pinned import Build, Pair
@@ -33,11 +33,11 @@ def hold(folder: Path, build: Build, pairs: list[Pair], evidence: Evidence) -> N
 
 def _findings(folder: Path, build: Build, pairs: list[Pair], evidence: Evidence) -> Iterator[tuple[str, Finding]]:
     """Cheap ones first."""
-    yield "manifest_hashes", audit.files_as_listed(folder)
+    yield "manifest_hashes", audit_version.files_as_listed(folder)
     raw = sum(one.documents for one in evidence.raw)
     verdicts = evidence.funnel.total("verdicts")
-    yield "version_conserved", audit.documents_add_up(corpus_manifest.read(folder), verdicts, raw)
+    yield "version_conserved", audit_version.documents_add_up(corpus_manifest.read(folder), verdicts, raw)
     licences = {pair.row.source_id: pair.row.license_spdx for pair in pairs}
-    yield "rows_match_ledger", audit.licences_of_rows(folder, licences)
+    yield "rows_match_ledger", audit_version.licences_of_rows(folder, licences)
     index, _ = build_index(build.layout, pairs[0].config)
     yield "no_contamination", audit_text.protected_items(folder, index, tell_near=False)

@@ -9,7 +9,8 @@ import dagster as dg
 import pytest
 
 from corpus_assets.commands.build import LAYERS
-from corpus_assets.plans import audit
+from corpus_assets.plans import audit_source
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.pinned import Build, Pair
 from formats import durable, evidence
 from formats.naming import PairKey, VersionKey
@@ -169,13 +170,13 @@ def test_a_blocking_check_that_fails_in_the_run_stops_the_rest_of_it_and_is_not_
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layout = tiny.unbuilt(tmp_path)
-    losing, real = {"web"}, audit.documents_conserved
+    losing, real = {"web"}, audit_source.documents_conserved
 
-    def conserved(build: Build, pair: Pair) -> audit.Finding:
-        return audit.Finding(False, "lost") if pair.key.source in losing else real(build, pair)
+    def conserved(build: Build, pair: Pair) -> Finding:
+        return Finding(False, "lost") if pair.key.source in losing else real(build, pair)
 
     monkeypatch.setattr(
-        audit, "documents_conserved", conserved
+        audit_source, "documents_conserved", conserved
     )  # before the graph is loaded, which takes it from there
     with graph.loaded(layout) as defs:
         daemon = Daemon(defs, instance)

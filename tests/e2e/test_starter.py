@@ -12,7 +12,7 @@ import pytest
 
 from corpus_assets.commands import verify_snapshot
 from corpus_assets.commands.verify import verify_version
-from corpus_assets.plans import audit
+from corpus_assets.plans import audit_version
 from corpus_assets.plans.token_build import load_checked
 from corpus_assets.validation import corpus_config, token_config
 from formats import corpus_shard, durable
@@ -93,7 +93,7 @@ def test_a_changed_byte_of_a_shard_is_found_by_verify_and_by_its_check(small: Pa
     faults.flip_byte(shard, at)
     report = verify_version(Layout(tmp_path), SMALL)
     assert [check.name for check in report.checks if not check.ok] == ["shards"]
-    finding = audit.manifest_hashes(Layout(tmp_path), SMALL)
+    finding = audit_version.manifest_hashes(Layout(tmp_path), SMALL)
     assert not finding.passed
     assert shard.name in finding.words
     assert "sha256" in finding.words
@@ -111,7 +111,7 @@ def test_a_published_version_refuses_other_bytes(small: Path, tmp_path: Path) ->
     for words in ("is published with manifest", "A published version is immutable", "corpus config new <new> --from"):
         assert words in said
     assert runs.files_as_they_lie(root / "corpus" / "starter") == before
-    assert audit.manifest_hashes(Layout(root), SMALL).passed
+    assert audit_version.manifest_hashes(Layout(root), SMALL).passed
 
 
 # The whole starter.

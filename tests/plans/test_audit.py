@@ -1,27 +1,30 @@
 """The audits on the tiny corpus: all pass, and each finds what breaks its promise, in words."""
 
-import json
-import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from corpus_assets.plans import audit, audit_drift, audit_files, audit_text
-from corpus_assets.plans.audit import Finding
-from corpus_assets.plans.pinned import Pair, load_pair, load_pairs, load_version
-from corpus_assets.plans.raw_set import find_raw_set
-from corpus_assets.plans.scrub import scrubbed_docs
-from corpus_assets.plans.source_stages import documents, signals, verdicts
+from corpus_assets.plans import (
+    audit_dedup,
+    audit_drift,
+    audit_files,
+    audit_ledger,
+    audit_records,
+    audit_source,
+    audit_text,
+    audit_version,
+)
+from corpus_assets.plans.audit_finding import Finding
+from corpus_assets.plans.pinned import load_pair, load_pairs, load_version
+from corpus_assets.plans.published_version import version_before
 from corpus_assets.validation.ledger import ROW_CHECKS
-from formats import corpus_manifest, corpus_shard, durable, evidence, raw_set
+from formats import corpus_manifest, corpus_shard, evidence
 from formats.errors import CorruptDataError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
-from formats.parquet_file import Shard
 from tests import faults
 from tests.assets import tiny
 from tests.plans import tampering
@@ -29,14 +32,14 @@ from tests.plans import tampering
 V1 = tiny.V1
 NOTES, TALES, WEB = tiny.PAIRS
 OF_VERSION: dict[str, Callable[[Layout, VersionKey], Finding]] = {
-    "manifest_hashes": audit.manifest_hashes,
-    "rows_match_ledger": audit.rows_match_ledger,
-    "version_conserved": audit.version_conserved,
+    "manifest_hashes": audit_version.manifest_hashes,
+    "rows_match_ledger": audit_version.rows_match_ledger,
+    "version_conserved": audit_version.version_conserved,
     "no_residual_pii": audit_text.no_residual_pii,
     "no_contamination": audit_text.no_contamination,
     "no_leakage": audit_text.no_leakage,
     "no_equal_texts": audit_text.no_equal_texts,
-    "retention_of_sources": audit.retention_of_sources,
+    "retention_of_sources": audit_version.retention_of_sources,
     "drift": audit_drift.drift,
     "evidence_sealed": audit_files.evidence_sealed,
     "datasheet_sealed": audit_files.datasheet_sealed,
@@ -59,14 +62,14 @@ def of_pair(layout: Layout, key: PairKey) -> dict[str, Finding]:
     """The findings on one source."""
     build, pair = tampering.a_build(layout), load_pair(layout, key)
     return {
-        **{rule: audit.ledger_rule(layout, key, rule) for rule in ROW_CHECKS},
-        "unchanged_in_ledger": audit.unchanged_in_ledger(layout, key),
-        "records_accounted_for": audit.records_accounted_for(layout, pair),
-        "few_records_damaged": audit.few_records_damaged(layout, pair),
-        "documents_conserved": audit.documents_conserved(build, pair),
-        "retention": audit.retention(build, pair),
-        "retention_of_languages": audit.retention_of_languages(build, pair),
-        "survivors_conserved": audit.survivors_conserved(build, load_pairs(layout, key.version), pair),
+        **{rule: audit_ledger.ledger_rule(layout, key, rule) for rule in ROW_CHECKS},
+        "unchanged_in_ledger": audit_ledger.unchanged_in_ledger(layout, key),
+        "records_accounted_for": audit_records.records_accounted_for(layout, pair),
+        "few_records_damaged": audit_records.few_records_damaged(layout, pair),
+        "documents_conserved": audit_source.documents_conserved(build, pair),
+        "retention": audit_source.retention(build, pair),
+        "retention_of_languages": audit_source.retention_of_languages(build, pair),
+        "survivors_conserved": audit_source.survivors_conserved(build, load_pairs(layout, key.version), pair),
     }
 
 
@@ -78,8 +81,8 @@ def test_every_audit_of_the_tiny_corpus_passes_and_says_what_it_counted() -> Non
     assert said["tales"]["records_accounted_for"] == "11 records = 10 documents + 1 rejects"
     assert said["tales"]["documents_conserved"] == "10 raw documents, 10 verdicts: 7 kept + 3 dropped"
     assert "7 stayed, 7 came out" in said["web"]["survivors_conserved"]
-    assert audit.version_conserved(layout, V1).words == "27 raw documents = 21 published + 6 dropped"
-    assert audit.cluster_sizes(tampering.a_build(layout), load_version(layout, V1)).passed
+    assert audit_version.version_conserved(layout, V1).words == "27 raw documents = 21 published + 6 dropped"
+    assert audit_dedup.cluster_sizes(tampering.a_build(layout), load_version(layout, V1)).passed
 
 
 def test_audits_write_nothing(layout: Layout) -> None:
@@ -87,7 +90,7 @@ def test_audits_write_nothing(layout: Layout) -> None:
     failed(layout)
     for key in tiny.PAIRS:
         of_pair(layout, key)
-    audit.cluster_sizes(tampering.a_build(layout), load_version(layout, V1))
+    audit_dedup.cluster_sizes(tampering.a_build(layout), load_version(layout, V1))
     assert tampering.as_they_lie(layout.root) == before
 
 
@@ -99,7 +102,7 @@ def test_audits_write_nothing(layout: Layout) -> None:
 def test_a_flipped_byte_of_a_shard_is_named(layout: Layout, shard: int, at: int) -> None:
     path = layout.version(V1) / corpus_shard.shard_name(shard, 4)
     faults.flip_byte(path, at)
-    found = audit.manifest_hashes(layout, V1)
+    found = audit_version.manifest_hashes(layout, V1)
     assert not found.passed
     assert str(path) in found.words
     assert "sha256 is" in found.words
@@ -113,7 +116,7 @@ def test_a_flipped_byte_of_a_shard_is_named(layout: Layout, shard: int, at: int)
 def test_a_flipped_byte_of_manifest_or_lock_is_named(layout: Layout, name: str, at: int) -> None:
     path = layout.lock(V1) if name == "lock" else layout.version(V1) / name
     faults.flip_byte(path, at if name != "lock" else min(at, 64))
-    found = audit.manifest_hashes(layout, V1)
+    found = audit_version.manifest_hashes(layout, V1)
     assert not found.passed
     assert path.name in found.words
     assert "restore" in found.words
@@ -122,49 +125,21 @@ def test_a_flipped_byte_of_manifest_or_lock_is_named(layout: Layout, name: str, 
 def test_a_missing_a_second_and_a_foreign_file_are_named(layout: Layout) -> None:
     out = layout.version(V1)
     (out / "notes.txt").write_text("hello")
-    assert "notes.txt" in audit.manifest_hashes(layout, V1).words
+    assert "notes.txt" in audit_version.manifest_hashes(layout, V1).words
     (out / "notes.txt").rename(out / corpus_shard.shard_name(0, 4))
-    assert corpus_shard.shard_name(0, 4) in audit.manifest_hashes(layout, V1).words
+    assert corpus_shard.shard_name(0, 4) in audit_version.manifest_hashes(layout, V1).words
     (out / corpus_shard.shard_name(0, 4)).unlink()
-    assert "missing" in audit.manifest_hashes(layout, V1).words
-
-
-@pytest.mark.parametrize("at", [0, 40, -1])
-def test_a_flipped_byte_of_a_raw_part_is_named(layout: Layout, at: int) -> None:
-    pair = load_pair(layout, WEB)
-    part = find_raw_set(layout, pair.row).folder / raw_set.part_name(0)
-    faults.flip_byte(part, at)
-    with pytest.raises(CorruptDataError, match=rf"{part.name}: sha256 is"):
-        audit.records_accounted_for(layout, pair)
-
-
-def test_a_flipped_byte_of_rejects_or_judged_pages_is_named(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = load_pair(layout, TALES)
-    raw = find_raw_set(layout, pair.row)
-    judged = raw.folder / "judged.jsonl.zst"
-    judged.write_bytes(b"judged pages")
-    shard = Shard(0, str(judged), 1, 12, durable.sha256_of(judged))
-    monkeypatch.setattr(audit.raw_sets, "find_raw_set", lambda *_: replace(raw, judged=shard))
-    assert audit.records_accounted_for(layout, pair).passed
-    for path in (judged, raw.folder / raw_set.REJECTS):
-        faults.flip_byte(path, 5)
-        with pytest.raises(CorruptDataError, match=rf"{path.name}: sha256 is"):
-            audit.records_accounted_for(layout, pair)
-        faults.flip_byte(path, 5)
-
-
-@pytest.mark.parametrize("name", [raw_set.MANIFEST, raw_set.LOCK])
-def test_a_flipped_byte_of_a_raw_manifest_or_its_lock_is_named(layout: Layout, name: str) -> None:
-    pair = load_pair(layout, WEB)
-    faults.flip_byte(find_raw_set(layout, pair.row).folder / name, 30)
-    with pytest.raises(CorruptDataError, match=name):
-        audit.records_accounted_for(layout, pair)
+    assert "missing" in audit_version.manifest_hashes(layout, V1).words
 
 
 @pytest.mark.parametrize("name", ["documents/part-00000.parquet", "files.parquet", evidence.LEDGER_ROWS, evidence.SEAL])
 def test_a_flipped_byte_of_the_evidence_is_named(layout: Layout, name: str) -> None:
     faults.flip_byte(layout.evidence(V1) / name, 100)
-    find = audit.rows_match_ledger if name in (evidence.LEDGER_ROWS, evidence.SEAL) else audit.version_conserved
+    find = (
+        audit_version.rows_match_ledger
+        if name in (evidence.LEDGER_ROWS, evidence.SEAL)
+        else audit_version.version_conserved
+    )
     with pytest.raises(CorruptDataError, match=Path(name).name):
         find(layout, V1)
 
@@ -220,76 +195,11 @@ def test_a_manifest_that_counts_otherwise_is_found_by_version_conserved_alone(
     assert words in found["version_conserved"]
 
 
-@pytest.mark.parametrize("stage", [documents, signals, verdicts])
-def test_a_stage_of_a_source_with_fewer_rows_is_found(layout: Layout, stage: Callable) -> None:
-    pair = load_pair(layout, WEB)
-    tampering.drop_rows(stage(tampering.a_build(layout), pair), tampering.all_but_first)
-    if stage is not verdicts:  # what was made of it is no longer found: its identity names its inputs
-        with pytest.raises(Exception, match="materialize"):
-            audit.documents_conserved(tampering.a_build(layout), pair)
-        return
-    found = audit.documents_conserved(tampering.a_build(layout), pair)
-    assert not found.passed
-    assert found.words.startswith("8 raw documents, 7 verdicts")
-
-
-def test_a_document_lost_in_scrubbing_is_found(layout: Layout) -> None:
-    pair, pairs = load_pair(layout, WEB), load_pairs(layout, V1)
-    tampering.drop_rows(scrubbed_docs(tampering.a_build(layout), pairs, pair), tampering.all_but_first)
-    found = audit.survivors_conserved(tampering.a_build(layout), pairs, pair)
-    assert not found.passed
-    assert "7 stayed, 6 came out of scrubbing" in found.words
-
-
-# Settings that warn.
-
-
 def test_a_cluster_above_max_cluster_is_named_with_its_size(layout: Layout) -> None:
     tiny.write_config(layout, dedup={"near": {"max_cluster": 1}})
-    found = audit.cluster_sizes(tampering.a_build(layout), load_version(layout, V1))
+    found = audit_dedup.cluster_sizes(tampering.a_build(layout), load_version(layout, V1))
     assert not found.passed
     assert found.words == "2 clusters of 2 or more, the largest of 2; max_cluster is 1"
-
-
-def test_retention_names_the_reason_that_took_most(layout: Layout) -> None:
-    tiny.write_config(layout, profiles={"prose": {"too_short": 10, "too_few_words": 60}})
-    build, pair = tampering.a_build(layout), load_pair(layout, TALES)
-    verdicts(build, pair).make()
-    found = audit.retention(build, pair)
-    assert not found.passed
-    assert found.words == "0 of 10 documents kept (0.0%); most go by too_few_words (8)"
-
-
-def test_a_language_that_loses_most_of_its_documents_is_named_with_the_reason(layout: Layout, monkeypatch) -> None:
-    build, pair = tampering.a_build(layout), load_pair(layout, TALES)
-    assert audit.retention_of_languages(build, pair).passed, "ten documents say nothing"
-    monkeypatch.setattr(audit, "MIN_LANGUAGE_DOCS", 1)
-    monkeypatch.setattr(audit, "MIN_LANGUAGE_RETENTION", 1.2)
-    found = audit.retention_of_languages(build, pair)
-    assert not found.passed
-    assert re.fullmatch(r"70.0% kept of all languages; en 77.8%, most go by \w+ \(\d\)", found.words), (
-        "und is no language"
-    )
-
-
-def test_a_source_whose_row_left_the_ledger_is_named(layout: Layout) -> None:
-    layout.ledger.write_text("", "utf-8")
-    found = audit.unchanged_in_ledger(layout, WEB)
-    assert not found.passed
-    assert "the ledger has no row of source web any more" in found.words
-    assert "corpus ledger add" not in found.words
-    assert "corpus takedown web" in found.words
-
-
-def test_a_licence_that_changed_is_told_with_both_and_the_next_step(layout: Layout) -> None:
-    rows = [json.loads(line) for line in layout.ledger.read_text("utf-8").splitlines()]
-    for row in rows:
-        if row["source_id"] == "web":
-            row["license_spdx"] = "GPL-3.0-only"
-    layout.ledger.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    found = audit.unchanged_in_ledger(layout, WEB)
-    assert "changed since it was pinned: license_spdx MIT -> GPL-3.0-only. tiny.v1 is published" in found.words
-    assert found.figures == {"changed_fields": 1}
 
 
 @pytest.mark.parametrize(
@@ -303,68 +213,5 @@ def test_the_version_before_is_the_last_smaller_one_by_number(
         lock = layout.lock(VersionKey("tiny", name))
         lock.parent.mkdir(parents=True, exist_ok=True)
         lock.write_text("0" * 64 + "\n")
-    found = audit.version_before(layout, VersionKey("tiny", "v10"))
+    found = version_before(layout, VersionKey("tiny", "v10"))
     assert found == (VersionKey("tiny", before) if before else None)
-
-
-@pytest.mark.parametrize(
-    ("rejects", "limit", "passed"),
-    [
-        ({"not_a_conversion": 3, "broken_json": 0}, 0.05, False),
-        ({"other_file_name": 2}, 0, False),
-        ({"other_file_name": 2}, 1, True),
-    ],
-)
-def test_a_source_that_is_read_as_another_kind_raises_the_alarm_though_nothing_is_broken(
-    layout, monkeypatch, rejects, limit, passed
-) -> None:
-    """None of its records is a document, and each is a reject that says it never was to be one."""
-    pair = load_pair(layout, PairKey("tales", V1))
-    raw = replace(audit.raw_sets.find_raw_set(layout, pair.row, pair.config.extract), parts=(), rejects=rejects)
-    monkeypatch.setattr(audit.raw_sets, "find_raw_set", lambda *_: raw)
-    version = replace(pair.version, config=replace(pair.config, max_damaged_ratio=limit))
-    finding = audit.few_records_damaged(layout, replace(pair, version=version))
-    assert finding.passed is passed
-    if not passed:
-        reason, count = next(iter(rejects.items()))
-        assert finding.words.startswith(f"none of {count} records is a document: {count} {reason}; look at kind")
-
-
-def source_of(layout: Layout, monkeypatch: pytest.MonkeyPatch, rejects: dict[str, int], documents: int) -> Pair:
-    """The tales with these rejects instead of theirs, and so many documents."""
-    pair = load_pair(layout, PairKey("tales", V1))
-    raw = audit.raw_sets.find_raw_set(layout, pair.row, pair.config.extract)
-    raw = replace(raw, parts=tuple(replace(part, rows=documents) for part in raw.parts[:1]), rejects=rejects)
-    assert raw.documents == documents
-    monkeypatch.setattr(audit.raw_sets, "find_raw_set", lambda *_: raw)
-    return pair
-
-
-@pytest.mark.parametrize("reason", ["unsafe_member_name", "duplicate_member", "page_too_large", "duplicate_field"])
-def test_what_would_have_been_a_document_raises_the_alarm(layout, monkeypatch, reason) -> None:
-    finding = audit.few_records_damaged(layout, source_of(layout, monkeypatch, {reason: 9}, 11))
-    assert not finding.passed
-    assert finding.words == f"9 of 20 records are damaged, 10.00% may be: 9 {reason}; see rejects.jsonl.zst"
-
-
-def test_an_archive_of_absolute_names_says_how_to_pack_it(layout, monkeypatch) -> None:
-    finding = audit.few_records_damaged(layout, source_of(layout, monkeypatch, {"unsafe_member_name": 20}, 0))
-    assert not finding.passed
-    expected = "none of 20 records is a document: 20 unsafe_member_name; pack the archive anew with relative names"
-    assert finding.words.startswith(expected)
-
-
-def test_a_source_without_a_record_raises_the_alarm(layout, monkeypatch) -> None:
-    finding = audit.few_records_damaged(layout, source_of(layout, monkeypatch, {"broken_json": 0}, 0))
-    assert not finding.passed
-    assert finding.words.startswith("no record in 1 file; look whether they were fetched whole")
-
-
-@pytest.mark.parametrize(("limit", "passed"), [(0.09, False), (0.1, True), (0, False), (1, True)])
-def test_a_source_of_many_damaged_records_raises_the_alarm_and_says_what_they_are(layout, limit, passed) -> None:
-    pair = load_pair(layout, PairKey("tales", V1))
-    version = replace(pair.version, config=replace(pair.config, max_damaged_ratio=limit))
-    finding = audit.few_records_damaged(layout, replace(pair, version=version))
-    assert finding.passed is passed
-    assert finding.words.startswith("1 of 11 records are damaged")
-    assert "1 broken_json" in finding.words

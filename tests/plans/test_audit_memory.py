@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from corpus_assets.plans import audit, audit_drift, audit_files, audit_text
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans import audit_drift, audit_files, audit_text, audit_version
+from corpus_assets.plans.audit_finding import Finding
 from formats import corpus_manifest, corpus_shard
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -21,9 +21,9 @@ from tests.plans.tiny_corpus import V1
 pytestmark = pytest.mark.slow
 DOCUMENTS, ROWS_OF_A_SHARD = 1_500, 50
 AUDITS = (
-    audit.manifest_hashes,
-    audit.rows_match_ledger,
-    audit.version_conserved,
+    audit_version.manifest_hashes,
+    audit_version.rows_match_ledger,
+    audit_version.version_conserved,
     audit_files.evidence_sealed,
     audit_drift.shapes,
     audit_text.no_residual_pii,

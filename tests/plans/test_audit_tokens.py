@@ -9,7 +9,7 @@ import pytest
 
 from corpus_assets.plans import audit_snapshot, audit_tokens
 from corpus_assets.plans import snapshot as plan
-from corpus_assets.plans.audit import Finding
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.token_build import TokenBuild, open_build
 from corpus_assets.plans.token_shards import packed, tokenized
 from formats import dataset, durable

@@ -11,7 +11,7 @@ import pytest
 from corpus_assets import stage_job
 from corpus_assets.commands import diff, trace
 from corpus_assets.commands.verify import verify_version
-from corpus_assets.plans import audit, datasheet_figures, source_stages
+from corpus_assets.plans import audit_source, datasheet_figures, source_stages
 from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.stages.score_perplexity import perplexities, stored_model
@@ -151,8 +151,8 @@ def test_documents_beyond_the_limits_leave_by_the_first_rule_they_fail_and_every
     build = Build(layout, model_corpus.engine(layout))
     pairs = load_pairs(layout, FILTERED)
     for pair in pairs:
-        assert audit.documents_conserved(build, pair).passed
-        assert audit.survivors_conserved(build, pairs, pair).passed
+        assert audit_source.documents_conserved(build, pair).passed
+        assert audit_source.survivors_conserved(build, pairs, pair).passed
     assert verify_version(layout, FILTERED, deep=True).ok
     hold_signals_of_models(layout, FILTERED)
     assert verify_version(layout, SCORED).ok

@@ -14,7 +14,7 @@ import pytest
 from corpus_assets.plans import evidence as evidence_plan
 from corpus_assets.plans import publish as publishing
 from corpus_assets.plans import release_gate
-from corpus_assets.plans.audit import manifest_hashes
+from corpus_assets.plans.audit_version import manifest_hashes
 from corpus_assets.plans.pinned import load_pairs
 from corpus_assets.plans.publish import Published, publish
 from formats import corpus_manifest, corpus_shard, dataset, durable
