@@ -110,15 +110,20 @@ def main(arguments: list[str]) -> int:
         for part, table, seconds in made(Corpus(Path(scratch), args.folder), args.only):
             print(f"{table.title}: {seconds:.0f} s", file=sys.stderr, flush=True)
             tables.append((part, table))
+            write(args.out, tables)  # a later part may fail, and this one took its time
+    print(args.out / "report.md")
+    return 0
+
+
+def write(out: Path, tables: list[tuple[str, Table]]) -> None:
+    """The report of these tables, in place of an older one."""
     files: dict[str, str] = {}
     files["report.md"] = markdown(head_words(), tables, files)
     found = {"machine": measure.machine(), "tables": [as_json(part, table) for part, table in tables]}
     files["report.json"] = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     for name, text in files.items():
-        (args.out / name).parent.mkdir(parents=True, exist_ok=True)
-        durable.write_file((args.out / name).absolute(), text.encode("utf-8"))
-    print(args.out / "report.md")
-    return 0
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        durable.write_file((out / name).absolute(), text.encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -208,7 +208,7 @@ def quality_models(data: Path) -> Table:
         for is_held in (False, True)
     )
     column = [pa.array(side, pa.large_string()) for side in (*train, *held)]
-    model = train_quality.fit(column[0], column[1], *train_quality._libraries(), 1)
+    model = train_quality.fit(column[0], column[1], *train_quality.libraries(), 1)
     peer = make_pipeline(HashingVectorizer(ngram_range=(1, 2), n_features=1 << 18), SGDClassifier(loss="log_loss"))
     peer.set_params(sgdclassifier__random_state=1)
     peer.fit([*train[0], *train[1]], [1] * len(train[0]) + [0] * len(train[1]))

@@ -1,5 +1,6 @@
 """The report: its parts count what they say, and one command writes tables, pictures and what another tool leads in."""
 
+import ast
 import hashlib
 import importlib
 import io
@@ -8,6 +9,7 @@ import random
 import sys
 import tarfile
 import types
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -107,6 +109,40 @@ def test_one_command_writes_tables_pictures_and_where_another_tool_leads(tmp_pat
     assert "![F1](pictures/made-a-measure-0.svg)" in told
     assert (tmp_path / "out" / "pictures" / "made-a-measure-0.svg").read_text("utf-8").startswith("<svg")
     assert json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["tables"][0]["rows"][0][1] == 0.5
+
+
+def test_what_was_measured_before_a_part_failed_is_written(tmp_path, monkeypatch):
+    monkeypatch.delenv(report_tables.PEERS_PYTHON, raising=False)
+    report_tables.missing.cache_clear()
+
+    def tables(_):
+        yield Table("A measure", "On three texts.", ("tool", "F1"), [["ours", 0.5]])
+        raise RuntimeError("the second one")
+
+    monkeypatch.setitem(sys.modules, "tests.bench.made_part", types.SimpleNamespace(tables=tables))
+    monkeypatch.setattr(report, "PARTS", {"made": "made_part"})
+    with pytest.raises(RuntimeError, match="the second one"):
+        report.main([str(tmp_path), "--out", str(tmp_path / "out")])
+    assert "## A measure" in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", sorted(Path(report.__file__).parent.glob("*.py")), ids=lambda path: path.stem)
+def test_every_name_that_a_bench_takes_of_the_project_is_there(path):
+    """A bench runs for minutes before it comes to a function that was renamed."""
+    tree = ast.parse(path.read_text("utf-8"))
+    modules = {}
+    for node in (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module):
+        if node.module.partition(".")[0] in ("corpus_assets", "formats", "resources", "tests"):
+            whole = importlib.import_module(node.module)
+            for alias in node.names:
+                if not hasattr(whole, alias.name):
+                    importlib.import_module(f"{node.module}.{alias.name}")
+                found = getattr(whole, alias.name)
+                if isinstance(found, types.ModuleType):
+                    modules[alias.asname or alias.name] = found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            assert hasattr(modules[node.value.id], node.attr), f"line {node.lineno}: {node.value.id}.{node.attr}"
 
 
 def test_a_folder_that_is_none_is_refused_before_anything_runs(tmp_path, capsys):
