@@ -9,6 +9,10 @@ class ConfigError(CorpusError, ValueError):
     """A ledger row, config, name or argument that a person has to mend. Raised before any work."""
 
 
+class NotMadeError(ConfigError):
+    """Something that a build makes was asked for before it was made; with everything a person gives all is well."""
+
+
 class OrderError(ConfigError):
     """A request or a state that does not fit an order of training data. Nothing is guessed."""
 

@@ -1,6 +1,8 @@
 """What must stay when room is made: all that any version, pin, lock or evidence below the root could ask for.
 
-What cannot be read cannot say what it needs, so it stops the whole: nothing is guessed to be free.
+What cannot be read cannot say what it needs, so it stops the whole: nothing is guessed to be free. So does a version to
+come whose extractor is not here, since its raw sets are named by it. Of a published version the evidence says it, and
+what its config pins may be gone.
 """
 
 import json
@@ -30,7 +32,7 @@ from corpus_assets.plans.token_shards import corpus_rows, packed, tokenized
 from corpus_assets.plans.work import folders_asked_for, nothing_is_made
 from corpus_assets.validation import corpus_config, token_config
 from formats import canonical, dataset, ledger, raw_set
-from formats.errors import ConfigError, CorpusError, PublishedError
+from formats.errors import ConfigError, CorpusError, NotMadeError, PublishedError
 from formats.ledger import LedgerRow
 
 TOKEN_STAGES = ("tokenized", "packed")
@@ -55,7 +57,9 @@ class Needed:
 
 
 def needed(build: Build) -> Needed:
-    """Raises ConfigError for a ledger or config that is wrong, CorruptDataError for evidence that is damaged."""
+    """Raises ConfigError for a ledger or config that is wrong, and for a version to come of which a model or library
+    that names its raw sets is missing; CorruptDataError for evidence that is damaged.
+    """
     layout, found = build.layout, Needed()
     for path in (layout.ledger, layout.corpus / "configs"):
         if not path.exists() and (layout.corpus / "raw").exists():
@@ -123,17 +127,19 @@ def _index(build: Build, version: PublishedVersion) -> None:
 
 def _walk(build: Build, version: Version, found: Needed) -> None:
     """Name every output that a build of the version would look for, by the rows pinned and by those of today."""
-    found.folders |= {index_path(build.layout, version), index_path(build.layout, version).with_suffix(".counts.json")}
+    found.folders |= _eval_index(build, version)
+    unsaid = ConfigError if build.layout.lock(version.key).exists() else NotMadeError
     by_rows = [list(rows) for rows in (_rows(build, version, pinned_value), _rows(build, version, row_to_pin))]
     for pairs in by_rows:
         for pair in pairs:
-            with suppress(ConfigError):
+            with suppress(unsaid):
                 found.raw_sets.add(documents(build, pair).identity.inputs["raw_set"])
             for stage in (verdicts, signals, mixed_texts, signatures, band_parts):
-                with suppress(ConfigError):  # of what comes before it, something is not made; others may be
+                with suppress(unsaid):  # of what comes before it, something is not made; others may be
                     stage(build, pair)
         if len(pairs) == len(version.pairs):
-            _walk_whole(build, pairs)
+            with suppress(unsaid):
+                _walk_whole(build, pairs)
 
 
 def _rows(build: Build, version: Version, value_of: Any) -> Iterator[Pair]:
@@ -145,19 +151,23 @@ def _rows(build: Build, version: Version, value_of: Any) -> Iterator[Pair]:
 
 
 def _walk_whole(build: Build, pairs: list[Pair]) -> None:
-    with suppress(ConfigError):
-        ranks(build, pairs)
-        edges(build, pairs)
-        dedup_clusters(build, pairs)
-        if not index_path(build.layout, pairs[0].version).exists():
-            return  # to ask further would be to make it
-        for pair in pairs:
-            scrubbed_docs(build, pairs, pair)
-        for pair in pairs:
-            near_items(build, pairs, pair)
-        withheld(build, pairs)
-        placed_rows(build, pairs)
-        outcomes(build, pairs)
+    ranks(build, pairs)
+    edges(build, pairs)
+    dedup_clusters(build, pairs)
+    if not all(path.exists() for path in _eval_index(build, pairs[0].version)):
+        return  # to ask further would be to make it
+    for pair in pairs:
+        scrubbed_docs(build, pairs, pair)
+    for pair in pairs:
+        near_items(build, pairs, pair)
+    withheld(build, pairs)
+    placed_rows(build, pairs)
+    outcomes(build, pairs)
+
+
+def _eval_index(build: Build, version: Version) -> set[Path]:
+    path = index_path(build.layout, version)
+    return {path, path.with_suffix(".counts.json")}
 
 
 def _tokens(build: Build, found: Needed) -> None:
@@ -171,7 +181,7 @@ def _tokens(build: Build, found: Needed) -> None:
         except CorpusError:
             found.whole_stages |= set(TOKEN_STAGES)
             continue
-        with suppress(ConfigError):
+        with suppress(NotMadeError):
             packed(tokens)
 
 

@@ -12,7 +12,7 @@ from corpus_assets.validation import corpus_config as config_files
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import canonical, durable, evidence, ledger
 from formats.corpus_config import CorpusConfig
-from formats.errors import ConfigError, CorruptDataError, PublishedError
+from formats.errors import ConfigError, CorruptDataError, NotMadeError, PublishedError
 from formats.layout import Layout
 from formats.ledger import LedgerRow
 from formats.naming import PairKey, VersionKey
@@ -165,11 +165,11 @@ def hold_to_published_config(layout: Layout, version: Version) -> None:
 def pinned_value(layout: Layout, pair: PairKey) -> Any:
     """The row as pinned, right or wrong; a changed byte would be another row, so it is held to its digest.
 
-    Raises ConfigError when it was not pinned yet, CorruptDataError when it changed since.
+    Raises NotMadeError when it was not pinned yet, CorruptDataError when it changed since.
     """
     path = layout.pinned_row(pair)
     if not path.exists():
-        raise ConfigError(f"ledger_entry of {pair} is not materialized; materialize ledger_entry first")
+        raise NotMadeError(f"ledger_entry of {pair} is not materialized; materialize ledger_entry first")
     todo = "delete the file and materialize ledger_entry again"
     stored = durable.json_of(path, todo)
     try:

@@ -18,7 +18,7 @@ from corpus_assets.records.record import Limits, Record, Tally
 from corpus_assets.stages import decode_charset
 from corpus_assets.stages.extract_text import Extracted
 from formats import durable, ledger_urls, raw_set
-from formats.errors import ConfigError, CorruptDataError
+from formats.errors import ConfigError, CorruptDataError, NotMadeError
 from formats.extraction_rules import ExtractorRules
 from formats.layout import Layout
 from formats.ledger import LedgerFile, LedgerRow
@@ -128,10 +128,12 @@ def fetch_raw_set(
 
 
 def find_raw_set(layout: Layout, row: LedgerRow, extract: ExtractorRules = _DEFAULT_EXTRACTOR) -> RawSet:
-    """The raw set of `row` under the version's extractor. Raises ConfigError when it was not made yet."""
+    """The raw set of `row` under the version's extractor. Raises NotMadeError when it was not made yet,
+    ConfigError where the extractor is not as the config says.
+    """
     if found := _existing(layout, row, extract):
         return found
-    raise ConfigError(f"raw_fetch of source {row.source_id} is not materialized; materialize raw_fetch first")
+    raise NotMadeError(f"raw_fetch of source {row.source_id} is not materialized; materialize raw_fetch first")
 
 
 def _existing(layout: Layout, row: LedgerRow, extract: ExtractorRules) -> RawSet | None:

@@ -23,7 +23,7 @@ from corpus_assets.plans.source_stages import documents, measuring, signatures, 
 from corpus_assets.plans.work import Output, being_made_now, nothing_is_made
 from corpus_assets.validation.ledger import check_row_for_version
 from formats import corpus_manifest, evidence, ledger, raw_set
-from formats.errors import ConfigError, CorpusError, CorruptDataError, PublishedError
+from formats.errors import ConfigError, CorpusError, CorruptDataError, NotMadeError, PublishedError
 from formats.layout import Layout
 from formats.naming import PairKey
 from formats.parquet_file import Shard
@@ -173,11 +173,13 @@ def _raw(build: Build, pair: Pair) -> Standing:
         sets = (raw_set.open_set(folder) for folder in sorted(build.layout.raw_sets(pair.row.source_id).glob("[0-9]*")))
         raw = next(one for one in sets if one.as_dataset().digest == wanted)
         _lie_whole(raw.shards)
-    except ConfigError:
+    except NotMadeError:
         folder = build.layout.raw_sets(pair.row.source_id)
         if any(folder.glob("[0-9]*")):
             return Standing("raw_fetch", State.STALE, "its raw sets are of another row or extractor")
         return Standing("raw_fetch", State.MISSING)
+    except ConfigError as error:
+        return Standing("raw_fetch", State.REFUSED, str(error))
     except CorpusError as error:
         return Standing("raw_fetch", State.DAMAGED, str(error))
     return Standing("raw_fetch", State.DONE)

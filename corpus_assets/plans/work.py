@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from formats import canonical, dataset, durable
 from formats.dataset import Dataset
-from formats.errors import ConfigError
+from formats.errors import NotMadeError
 from formats.layout import Layout
 
 _may_make: ContextVar[bool] = ContextVar("_may_make", default=True)
@@ -98,14 +98,14 @@ class Output:
         return self.layout.work(self.identity.stage, self.identity.digest)
 
     def open(self) -> Dataset:
-        """The stored output. Raises ConfigError when it was not made yet, CorruptDataError when it is broken."""
+        """The stored output. Raises NotMadeError when it was not made yet, CorruptDataError when it is broken."""
         return self._stored
 
     @cached_property
     def _stored(self) -> Dataset:
         """What lies under an identity never changes, so its manifest is read once."""
         if not self.folder.exists():
-            raise ConfigError(
+            raise NotMadeError(
                 f"{self.identity.stage} of {self.belongs_to} is not made for its present inputs and settings; "
                 f"materialize {self.identity.stage} first"
             )

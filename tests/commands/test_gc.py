@@ -1,6 +1,7 @@
 """`corpus gc` frees what nothing needs, and never what a version, pin, lock, evidence or living process needs."""
 
 import ast
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -9,13 +10,16 @@ import dagster as dg
 import numpy as np
 import pytest
 
-from corpus_assets.commands import gc, old_runs, trace, verify
-from corpus_assets.plans import garbage
+from corpus_assets.commands import gc, old_runs, status, trace, verify
+from corpus_assets.plans import extractors, garbage
+from corpus_assets.plans.extractors import shipped_model
 from corpus_assets.plans.ngram_hits import of_texts
 from corpus_assets.plans.ngram_index import write_ngram_index
+from corpus_assets.plans.pinned import load_version, row_to_pin
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.raw_set import make_raw_set
-from formats import durable, ledger, ledger_urls
+from corpus_assets.stages import quality_text
+from formats import block_model, durable, ledger, ledger_urls
 from formats.errors import ConfigError, CorruptDataError, TransientError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
@@ -345,6 +349,73 @@ def test_a_config_or_ledger_that_is_wrong_stops_it(tmp_path, capsys, broken):
     with pytest.raises(ConfigError):
         freed(capsys, layout, "--delete")
     assert as_they_lie(layout.root) == before
+
+
+def read_by_blocks(root: Path) -> Layout:
+    """A version to come of which nothing is made but the raw set of one page, by a model of its own."""
+    layout, page = tiny.unbuilt(root), b"<body><p>" + tiny.MILL.encode() + b"</p></body>"
+    (root / "inputs/page.html").write_bytes(page)
+    file = {"url": "../inputs/page.html", "sha256": hashlib.sha256(page).hexdigest(), "bytes": len(page)}
+    tiny.write_ledger(layout, tiny.ledger_row("web", kind="html", fields=None, files=[file]))
+    model = {"path": "blocks.json", "sha256": block_model.write(shipped_model(), root / "blocks.json")}
+    tiny.write_config(layout, extract={"extractor": "blocks", "model": model})
+    version = load_version(layout, tiny.V1)
+    row = ledger.from_json(row_to_pin(layout, version.pairs[-1]))
+    make_raw_set(layout, row, [root / "inputs/page.html"], extract=version.config.extract)
+    return layout
+
+
+def lose_the_model(layout: Layout, _monkeypatch: pytest.MonkeyPatch) -> None:
+    (layout.root / "blocks.json").unlink()
+    extractors._config_model.cache_clear()  # as for a process that begins now
+
+
+def lose_the_library(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version asks for a second opinion that this machine cannot give."""
+    extract = json.loads(layout.config(tiny.V1).read_bytes())["extract"]
+    tiny.write_config(layout, extract={**extract, "second_opinion": "trafilatura"})
+    monkeypatch.setattr(quality_text, "LIBRARIES", ("no-such-library",))
+
+
+@pytest.mark.parametrize(
+    ("lose", "words"),
+    [
+        (lose_the_model, r"extract\.model: .*blocks\.json"),
+        (lose_the_library, "no-such-library is not installed"),
+    ],
+    ids=["model", "library"],
+)
+def test_a_raw_set_whose_extractor_is_not_here_is_not_called_unneeded_and_nothing_goes(
+    tmp_path, capsys, monkeypatch, lose, words
+):
+    layout = read_by_blocks(tmp_path / "root")
+    abandoned(layout)
+    assert "raw sets" not in freed(capsys, layout)["kinds"]
+    lose(layout, monkeypatch)
+    before = as_they_lie(layout.root)
+    with pytest.raises(ConfigError, match=words):
+        freed(capsys, layout, "--delete")
+    assert as_they_lie(layout.root) == before
+    assert command_line.run(status, layout.root, "status", "tiny.v1", "--json") == 1
+    (told,) = json.loads(capsys.readouterr().out)["versions"]
+    assert told["sources"]["web"]["raw_fetch"]["state"] == "refused"
+
+
+def test_the_raw_set_of_a_published_version_stays_although_its_model_is_gone(tmp_path, capsys):
+    layout = read_by_blocks(tmp_path / "root")
+    for _, work in build_by_plans.steps(a_build(layout), tiny.V1, fetched_by_config(layout)):
+        work()
+    lose_the_model(layout, pytest.MonkeyPatch())
+    before = as_they_lie(layout.corpus / "raw")
+    assert "raw sets" not in freed(capsys, layout, "--delete")["kinds"]
+    assert as_they_lie(layout.corpus / "raw") == before
+
+
+def fetched_by_config(layout: Layout):
+    extract = load_version(layout, tiny.V1).config.extract
+    return lambda row: make_raw_set(
+        layout, row, [ledger_urls.resolve_local(layout.ledger, file.url) for file in row.files], extract=extract
+    )
 
 
 def test_a_deletion_that_is_killed_leaves_what_the_next_one_removes(tmp_path, capsys, monkeypatch):
