@@ -1,6 +1,6 @@
 """Ledger: one row a source, with its files, their checksums, and the licence they are used under. Spec: ledger.md.
 
-What one row may hold is checked here; SPDX expressions and the JSON Schema are checked in
+What one row may hold is checked here, its line in ledger_lines; SPDX expressions and the JSON Schema are checked in
 `corpus_assets.validation.ledger`, which needs libraries that a consumer of the corpus does not.
 """
 
@@ -9,14 +9,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from formats import canonical, durable
+from formats import canonical, durable, ledger_lines
 from formats.errors import ConfigError
 from formats.json_fields import Choice, Problem, SetOf, Text, Whole, first_problems
 from formats.json_kinds import HEX_SHA256, name_of
@@ -156,17 +154,17 @@ def find(path: Path, source: str) -> dict[str, Any]:
     Raises ConfigError where the ledger has no such row, or two; it also says what is wrong in a ledger without the row,
     since that line may be the damaged one.
     """
-    found = _lines_by_source(_data(path)).get(source, ())
+    found = ledger_lines.by_source(_data(path)).get(source, ())
     if wrong := not_one_row(path, source, len(found)):
         broken = [f"{path.name} {violation}" for violation in violations(path)] if not found else []
         raise ConfigError("\n".join((wrong, *broken)))
-    value: dict[str, Any] = _parse(found[0])[0]
+    value: dict[str, Any] = ledger_lines.parse(found[0])[0]
     return value
 
 
 def count_rows(path: Path) -> Counter[str]:
     """How many rows each source has, right or wrong. Raises ConfigError where the file cannot be read."""
-    return Counter({source: len(lines) for source, lines in _lines_by_source(_data(path)).items()})
+    return Counter({source: len(lines) for source, lines in ledger_lines.by_source(_data(path)).items()})
 
 
 def not_one_row(path: Path, source: str, rows: int) -> str | None:
@@ -182,21 +180,6 @@ def _data(path: Path) -> bytes:
     if unreadable:
         raise ConfigError(str(unreadable))
     return data
-
-
-@lru_cache(maxsize=1)
-def _lines_by_source(data: bytes) -> dict[str, tuple[bytes, ...]]:
-    """Source -> the lines that hold an object of it. A version asks for each of its sources: the same file is read
-    through once.
-    """
-    found: dict[str, tuple[bytes, ...]] = {}
-    for _, line in _lines(data):
-        with suppress(_BadLine):
-            value, _ = _parse(line)
-            source = value.get("source_id") if isinstance(value, dict) else None
-            if isinstance(source, str):
-                found[source] = (*found.get(source, ()), line)
-    return found
 
 
 def append(path: Path, row: LedgerRow) -> None:
@@ -231,12 +214,12 @@ def scan(path: Path) -> tuple[list[tuple[int, LedgerRow]], list[Violation]]:
     rows: list[tuple[int, LedgerRow]] = []
     found: list[Violation] = []
     first_line: dict[str, int] = {}
-    for number, line in _lines(data):
+    for number, line in ledger_lines.numbered(data):
         if len(found) > MAX_VIOLATIONS:
             break
         try:
-            value, repeated = _parse(line)
-        except _BadLine as error:
+            value, repeated = ledger_lines.parse(line)
+        except ledger_lines.BadLineError as error:
             _add(found, number, [("", str(error))])
             continue
         wrong = [(shown_key(key), "is there twice; leave one out") for key in repeated] + problems(value)
@@ -269,43 +252,3 @@ def _read_bytes(path: Path) -> tuple[bytes, Violation | None]:
         return b"", Violation(0, "", f"{path} is missing; add the first row with `corpus ledger add`")
     except OSError as error:
         return b"", Violation(0, "", f"{path} cannot be read ({error.strerror}); make it readable")
-
-
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    lines = data.split(b"\n")
-    return enumerate(lines[:-1] if lines[-1] == b"" else lines, start=1)
-
-
-class _BadLine(Exception):
-    """A line that holds no JSON value at all."""
-
-
-def _parse(line: bytes) -> tuple[Any, list[str]]:
-    """The JSON value of a line, and the keys that an object in it has twice."""
-    if line.startswith(b"\xef\xbb\xbf"):
-        raise _BadLine("begins with a byte order mark; save the file as UTF-8 without BOM")
-    if not line.strip():
-        raise _BadLine("is empty; expected one JSON object a line")
-    repeated: list[str] = []
-
-    def to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) < len(pairs):
-            repeated.extend(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        return value
-
-    try:
-        value = json.loads(line.decode("utf-8"), object_pairs_hook=to_object, parse_constant=_no_constant)
-    except UnicodeDecodeError as error:
-        raise _BadLine(f"is not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise _BadLine(f"is not JSON at column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise _BadLine("is nested too deeply; expected one JSON object as ledger.md says") from None
-    except ValueError:
-        raise _BadLine("holds a number of thousands of digits, which cannot be read") from None
-    return value, repeated
-
-
-def _no_constant(name: str) -> None:
-    raise _BadLine(f"holds {name}, which JSON does not know")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats import ledger, ledger_urls
+from formats import ledger, ledger_lines, ledger_urls
 from formats.errors import ConfigError
 from formats.ledger import LedgerFile, Violation
 from tests.formats import ledger_rows
@@ -155,8 +155,8 @@ def test_a_row_that_is_not_found_may_be_the_line_that_is_broken(tmp_path):
 def test_rows_of_many_sources_are_found_by_reading_the_file_through_once_and_a_change_is_seen(tmp_path, monkeypatch):
     names = [f"source-{number}" for number in range(40)]
     path = write(tmp_path / "LEDGER.jsonl", *[value(source_id=name) for name in names])
-    parsed, whole = [], ledger._parse
-    monkeypatch.setattr(ledger, "_parse", lambda line: (parsed.append(line), whole(line))[1])
+    parsed, whole = [], ledger_lines.parse
+    monkeypatch.setattr(ledger_lines, "parse", lambda line: (parsed.append(line), whole(line))[1])
     assert [ledger.find(path, name)["source_id"] for name in names] == names
     assert len(parsed) == 2 * len(names)
     write(path, *[value(source_id=name, title="Another title") for name in names])
