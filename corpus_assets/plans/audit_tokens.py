@@ -13,7 +13,7 @@ from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.snapshot import last_snapshot
 from corpus_assets.plans.token_build import TokenBuild
 from corpus_assets.plans.token_shards import corpus_rows, packed, tokenized
-from corpus_assets.stages.tokenize_documents import MAX_PART_BYTES
+from corpus_assets.stages.loaded_tokenizer import MAX_PART_BYTES
 from formats import dataset
 from formats.dataset import Dataset
 

@@ -12,13 +12,8 @@ import pyarrow.compute as pc
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from corpus_assets.plans.work import library_version
 from corpus_assets.stages import fast_tokenizer, tokenize_documents
-from corpus_assets.stages.tokenize_documents import (
-    LoadedTokenizer,
-    load_fast,
-    load_file,
-    load_tokenizer,
-    require_library,
-)
+from corpus_assets.stages.loaded_tokenizer import LoadedTokenizer, load_tokenizer
+from corpus_assets.stages.tokenizer_file import load_fast, load_file, require_library
 from corpus_assets.validation import token_config as config_files
 from formats import canonical, durable, evidence
 from formats.errors import ConfigError, CorpusError

@@ -20,7 +20,7 @@ from corpus_assets.plans.published_version import PublishedVersion
 from corpus_assets.plans.snapshot import make_snapshot
 from corpus_assets.plans.token_build import Ranges, TokenBuild
 from corpus_assets.stages import exact_cuts, fast_tokenizer
-from corpus_assets.stages.tokenize_documents import load_tokenizer
+from corpus_assets.stages.loaded_tokenizer import load_tokenizer
 from formats import corpus_config, corpus_shard, ledger, token_config
 from formats.corpus_config import CorpusConfig
 from formats.layout import Layout

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from corpus_assets.plans import snapshot as plan
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.token_shards import TokenBuild
-from corpus_assets.stages.tokenize_documents import load_tokenizer
+from corpus_assets.stages.loaded_tokenizer import load_tokenizer
 from formats import corpus_shard, token_config
 from formats.errors import ConfigError, CorruptDataError
 from formats.loader.data_loader import DataLoader

@@ -9,7 +9,7 @@ from corpus_assets.plans import token_build
 from corpus_assets.plans.snapshot import make_snapshot
 from corpus_assets.plans.token_build import TokenBuild, load_checked, open_build
 from corpus_assets.stages import fast_tokenizer
-from corpus_assets.stages.tokenize_documents import load_fast
+from corpus_assets.stages.tokenizer_file import load_fast
 from corpus_assets.validation import token_config
 from formats.errors import ConfigError
 from formats.layout import Layout

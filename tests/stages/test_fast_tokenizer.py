@@ -1,6 +1,7 @@
 """fastokens stands in for the tokenizers library only where it gives the same ids, and never unwatched."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from corpus_assets.stages import fast_tokenizer
+from corpus_assets.stages import exact_cuts, fast_tokenizer, loaded_tokenizer
 from corpus_assets.stages import tokenize_documents as stage
-from corpus_assets.stages.tokenize_documents import load_fast, load_file, load_tokenizer, tokenize_documents
+from corpus_assets.stages.loaded_tokenizer import load_tokenizer
+from corpus_assets.stages.tokenize_documents import tokenize_documents
+from corpus_assets.stages.tokenizer_file import load_fast, load_file
 from formats.errors import ConfigError, CorruptDataError
 from tests.stages.test_exact_cuts import LEARNED, TOKENIZERS
 from tests.stages.test_tokenize_documents import END, byte_level, rows, write
@@ -93,8 +96,8 @@ def test_a_special_token_in_a_text_is_text_for_it_too(pinned, text):
 def test_long_texts_are_cut_for_it_as_well(pinned, monkeypatch):
     text = "the heron, it's on the weir again. " * 200
     whole = load_tokenizer(**pinned).encode([text, "", text])
-    monkeypatch.setattr(stage, "BATCH_CHARS", 100)
-    monkeypatch.setattr(stage.exact_cuts, "PART_CHARS", 30)
+    monkeypatch.setattr(loaded_tokenizer, "BATCH_CHARS", 100)
+    monkeypatch.setattr(exact_cuts, "PART_CHARS", 30)
     assert [one.tolist() for one in load_tokenizer(**pinned).encode([text, "", text])] == [
         one.tolist() for one in whole
     ]
@@ -102,9 +105,9 @@ def test_long_texts_are_cut_for_it_as_well(pinned, monkeypatch):
 
 def test_a_document_that_is_encoded_again_and_differs_fails_its_shard_by_name_and_place(pinned, monkeypatch):
     loaded = load_tokenizer(**pinned)
-    wrong = stage.replace(loaded, fast=Wrong(loaded.fast, "heron"))
+    wrong = replace(loaded, fast=Wrong(loaded.fast, "heron"))
     monkeypatch.setattr(stage, "load_tokenizer", lambda **_: wrong)
-    monkeypatch.setattr(stage, "AGAIN_ONE_IN", 1)
+    monkeypatch.setattr(loaded_tokenizer, "AGAIN_ONE_IN", 1)
     with pytest.raises(CorruptDataError, match=r"^web:2: token \d+ is \[\d+\], expected \[\d+\]; take `fast` out"):
         tokenize_documents(rows(["a bell", "", "one heron"]), shards={"train/web": (0, 1)}, seed=1, tokenizer=pinned)
 
@@ -119,7 +122,7 @@ def test_one_document_in_a_thousand_is_encoded_again(pinned):
             return self.library.encode_batch_fast(texts, **settings)
 
     loaded = load_tokenizer(**pinned)
-    counting = stage.replace(loaded, library=Counting(loaded.library))
+    counting = replace(loaded, library=Counting(loaded.library))
     names, texts = [f"web:{i}" for i in range(20_000)], ["a"] * 20_000
     counting.check_again(names, texts, *counting.encode(texts), stage.document_hashes(names, 1))
     assert 5 < counting.library.texts < 50

@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from corpus_assets.stages import tokenize_documents as stage
-from corpus_assets.stages.tokenize_documents import CORPUS_ROWS, TOKENIZED, load_tokenizer, tokenize_documents
+from corpus_assets.stages import exact_cuts, loaded_tokenizer
+from corpus_assets.stages.loaded_tokenizer import LoadedTokenizer, load_tokenizer
+from corpus_assets.stages.tokenize_documents import CORPUS_ROWS, TOKENIZED, tokenize_documents
 from formats.errors import ConfigError, CorruptDataError
 
 END = "<|end|>"
@@ -99,8 +101,8 @@ def test_more_words_in_the_librarys_cache_change_no_id(pinned, loaded):
 def test_how_texts_are_cut_and_gathered_for_the_library_changes_no_id(loaded, monkeypatch, batch_chars):
     texts = ["", "a b c, d e f " * 9, *WORDS, "", "x" * 40, "猫、犬、" * 11]
     whole, lengths = loaded.encode(texts)
-    monkeypatch.setattr(stage, "BATCH_CHARS", batch_chars)
-    monkeypatch.setattr(stage.exact_cuts, "PART_CHARS", 3)
+    monkeypatch.setattr(loaded_tokenizer, "BATCH_CHARS", batch_chars)
+    monkeypatch.setattr(exact_cuts, "PART_CHARS", 3)
     flat, again = loaded.encode(texts)
     assert flat.tolist() == whole.tolist()
     assert again.tolist() == lengths.tolist()
@@ -197,7 +199,7 @@ def test_the_dtype_is_that_of_the_vocabulary_with_all_added_tokens(tmp_path, siz
 
 
 def test_an_id_beyond_the_vocabulary_is_an_error_and_no_other_token(loaded):
-    narrow = stage.LoadedTokenizer(loaded.library, True, 100, loaded.end, loaded.pad)
+    narrow = LoadedTokenizer(loaded.library, True, 100, loaded.end, loaded.pad)
     with pytest.raises(CorruptDataError, match="expected below 100"):
         narrow.encode(["nobody had asked it"])
 
@@ -229,7 +231,7 @@ def test_a_long_line_is_given_to_the_library_in_parts_that_give_the_same_ids(loa
 
 
 def test_a_text_that_cannot_be_cut_and_is_too_long_is_refused_and_says_what_to_do(loaded, monkeypatch):
-    monkeypatch.setattr(stage, "MAX_PART_BYTES", 1000)
+    monkeypatch.setattr(loaded_tokenizer, "MAX_PART_BYTES", 1000)
     assert len(loaded.encode([" " * 1000])[0]) > 1
     with pytest.raises(ConfigError, match=r"text 1: has 1001 bytes in which it cannot be cut.*too_long"):
         loaded.encode(["short", "^" * 1001])
@@ -240,14 +242,14 @@ def test_a_tokenizer_without_exact_cuts_gets_its_texts_whole(tmp_path, monkeypat
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.add_special_tokens([END])
     loaded = load_tokenizer(**write(tmp_path, tokenizer))
-    monkeypatch.setattr(stage.exact_cuts, "PART_CHARS", 1)
+    monkeypatch.setattr(exact_cuts, "PART_CHARS", 1)
     assert not loaded.has_exact_cuts
     assert [parts for _, parts in loaded._batches(["a b, c"], ["a"])] == [["a b, c"]]
 
 
 IN_BOUNDED_MEMORY = """
 import resource, sys
-from corpus_assets.stages.tokenize_documents import load_tokenizer
+from corpus_assets.stages.loaded_tokenizer import load_tokenizer
 loaded = load_tokenizer(*sys.argv[2:5], None)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 text = {"spaces": " " * 8_000_000, "line": "the heron was on the weir again, " * 1_500_000}[sys.argv[1]]
@@ -298,6 +300,6 @@ def test_a_panic_of_the_library_is_an_error_in_words_and_an_interrupt_is_none(lo
         def encode_batch_fast(self, *_, **__):
             raise error
 
-    panics = stage.replace(loaded, library=Panics())
+    panics = replace(loaded, library=Panics())
     with pytest.raises(KeyboardInterrupt if passes_on else ConfigError):
         panics.encode(["a"])

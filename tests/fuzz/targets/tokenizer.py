@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from corpus_assets.stages.tokenize_documents import load_tokenizer
+from corpus_assets.stages.loaded_tokenizer import load_tokenizer
 
 IS_JSON = True
 END = "<|end|>"
