@@ -14,12 +14,17 @@ def as_result(
     """The words and figures of a finding; they begin with the partition, since the UI shows checks of many together.
 
     The page of a run shows a check's metadata and not its description, so the words of what failed stand in both. What
-    cannot be read back is a finding, too, and never a mere warning: the check says where and what to do, by `words`.
+    cannot be read back is a finding, too, and never a mere warning: the check says where and what to do, by `words`. So
+    is what the system does not give: a folder that is away, a disk that fails.
     """
     try:
         finding = audit()
     except CorpusError as error:
         finding, warn = Finding(False, words(error)), False
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        told = f"{where}{error.strerror or error}; see that it is there and can be read, then run the check again"
+        finding, warn = Finding(False, told), False
     told = f"{key}: {finding.words}"
     return dg.AssetCheckResult(
         passed=finding.passed,

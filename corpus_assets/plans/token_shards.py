@@ -8,7 +8,9 @@ from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import pack_tokens, tokenize_documents
 from corpus_assets.stages.pack_tokens import PACKED
 from corpus_assets.stages.tokenize_documents import CORPUS_ROWS, TOKENIZED
+from formats import durable
 from formats.dataset import Dataset
+from formats.errors import CorruptDataError
 from formats.parquet_file import Shard
 from formats.snapshot.manifest import SPLITS
 from resources.engines.contract import Dest, Task
@@ -72,9 +74,12 @@ def packed(build: TokenBuild) -> Output:
 
 
 def corpus_rows(version: PublishedVersion) -> Dataset:
-    """The published shards as a dataset."""
+    """The published shards as a dataset. Raises CorruptDataError for one that is missing."""
     shards = []
     for number, entry in enumerate(version.manifest["shards"]):
         path = version.folder / entry["name"]
+        if not path.is_file():
+            expected, todo = f"sha256 {entry['sha256']}", f"`corpus build {version.key}` makes it again"
+            raise CorruptDataError(path, "file", expected, durable.instead_of_a_file(path), todo)
         shards.append(Shard(number, str(path), entry["rows"], path.stat().st_size, entry["sha256"]))
     return Dataset(CORPUS_ROWS, tuple(shards))

@@ -1,5 +1,7 @@
 """One changed byte of any stored file is found by the check that holds it, run from the UI with nothing made before."""
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,6 +9,8 @@ from types import SimpleNamespace
 import dagster as dg
 import pytest
 
+from corpus_assets.checks.results import as_result
+from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.snapshot import make_snapshot
 from corpus_assets.plans.token_build import open_build
 from formats import corpus_manifest, corpus_shard, evidence
@@ -134,6 +138,43 @@ def test_one_flipped_byte_of_any_stored_file_is_found_by_a_check_of_its_partitio
             by_another_name.append((path, found[0].description))
     assert unnoticed == []
     assert by_another_name == []
+
+
+def test_a_missing_file_is_told_by_a_check_of_its_partition(layout: Layout, evaluate: Evaluate) -> None:
+    """Eval indexes aside, which whoever looks makes again from their pinned sets."""
+    unnoticed = []
+    for path in stored_files(layout):
+        if path.parts[:2] == ("work", "eval_index"):
+            continue
+        whole = (layout.corpus / path).read_bytes()
+        (layout.corpus / path).unlink()
+        check, partitions = held_by(path)
+        found = [one for one in (evaluate(check, partition) for partition in partitions) if not one.passed]
+        (layout.corpus / path).write_bytes(whole)
+        if not any(name in str(one.description) for one in found for name in (path.name, path.parent.name)):
+            unnoticed.append((path, [one.description for one in found]))
+    assert unnoticed == []
+
+
+@pytest.mark.parametrize("check", ["token_shards_conserved", "outputs_as_written", "sampled_texts_give_their_tokens"])
+def test_token_sets_tell_of_a_published_shard_that_is_missing(layout: Layout, evaluate: Evaluate, check: str) -> None:
+    path = layout.version(tiny.V1) / corpus_shard.shard_name(1, 4)
+    whole = path.read_bytes()
+    path.unlink()
+    found = evaluate(f"token_shards/{check}", str(tiny_tokens.KEY))
+    path.write_bytes(whole)
+    assert not found.passed
+    assert f"{path}: file is missing, expected sha256" in str(found.description)
+
+
+def test_what_the_system_does_not_give_fails_a_check_in_words_and_is_no_warning() -> None:
+    def audit() -> Finding:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), "/disk/part-00003.parquet")
+
+    found = as_result(audit, V1, warn=True)
+    assert (found.passed, found.severity) == (False, dg.AssetCheckSeverity.ERROR)
+    told = f"{V1}: /disk/part-00003.parquet: Input/output error; see that it is there and can be read"
+    assert str(found.description).startswith(told)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "documents/part-00009.parquet"])
