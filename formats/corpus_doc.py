@@ -11,6 +11,7 @@ from formats.errors import ConfigError
 from formats.json_fields import MAX_WHOLE
 from formats.languages import UNDETERMINED
 
+SPLITS = ("train", "val")
 _INT32_MAX = 2**31 - 1
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from formats import corpus_manifest, durable
-from formats.corpus_doc import Doc, check_whole, first_rows, lang_of, pii_counts, redactions_of, sorted_by_id
+from formats import corpus_manifest, durable, yank
+from formats.corpus_doc import SPLITS, Doc, check_whole, first_rows, lang_of, pii_counts, redactions_of, sorted_by_id
 from formats.corpus_manifest import DEDUP_DEFAULTS, LEDGER_REF, name_pattern, shard_name
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, SchemaMismatchError
 from formats.parquet_file import Shard, read_groups, write_groups
@@ -53,7 +53,6 @@ SCHEMA = pa.schema(
 )
 DEFAULT_ROW_GROUP_BYTES = 64 * 1024 * 1024
 BATCH_ROWS = 1024
-SPLITS = ("train", "val")
 _TODO = "restore the version's folder from a copy, or build the version again"
 
 
@@ -166,16 +165,25 @@ def read_shard(
     yield from read_groups(path, schema=SCHEMA, rows=entry["rows"], columns=columns, todo=_TODO)
 
 
-def read_shards(out: Path | str, split: str | None = None) -> Iterator[Doc]:
+def read_shards(out: Path | str, split: str | None = None, *, allow_yanked: bool = False) -> Iterator[Doc]:
     """The documents in `out` in order, all or those of one split; each shard is verified before its first document.
 
-    Raises ConfigError for a split that does not exist, CorruptDataError for a missing or changed manifest or shard.
+    Raises ConfigError for a split that does not exist and for a version that is yanked (yank.md), CorruptDataError for
+    a missing or changed manifest or shard, or a mark that cannot be read.
     """
     if split is not None and split not in SPLITS:
         raise ConfigError(f"split is {split!r}, expected one of {', '.join(SPLITS)}, or None for all")
     folder = Path(out)
     manifest = corpus_manifest.read(folder)
+    if not allow_yanked and (record := _yanked(folder)):
+        raise yank.refusal(record, f"the version in {folder}", "read_shards(…, allow_yanked=True)")
     return _docs(folder, manifest["shards"], split)
+
+
+def _yanked(folder: Path) -> yank.Yank | None:
+    record = yank.read(folder.with_name(folder.name + yank.SUFFIX))
+    same = record and record.manifest_sha256 == durable.sha256_of(folder / corpus_manifest.NAME_ON_DISK)
+    return record if same else None
 
 
 def _docs(folder: Path, entries: Sequence[Mapping[str, Any]], split: str | None) -> Iterator[Doc]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from formats import canonical, durable, naming
-from formats.corpus_shard import SPLITS
+from formats.corpus_doc import SPLITS
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.json_words import described
 from formats.order.order import Bucket

@@ -29,6 +29,7 @@ from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans import yanking
 from corpus_assets.plans.snapshot import make_snapshot
 from corpus_assets.plans.token_build import open_build
+from formats.corpus_shard import read_shards
 from formats.errors import ConfigError
 from formats.loader.data_loader import DataLoader
 from formats.loader.settings import ReadSettings
@@ -276,3 +277,14 @@ def test_wrong_requests_are_refused(layout):
     yanked(layout)
     with pytest.raises(ConfigError, match="take it away first"):
         yanked(layout)
+
+
+def test_shards_of_a_yanked_version_are_read_only_where_that_is_said(layout):
+    out = layout.version(tiny.V1)
+    before = list(read_shards(out))
+    yanked(layout)
+    with pytest.raises(ConfigError, match=f"tiny.v1 was yanked on .*{WHY}.*allow_yanked=True"):
+        read_shards(out)
+    assert list(read_shards(out, allow_yanked=True)) == before
+    yanked(layout, "tiny.v1", "--undo")
+    assert list(read_shards(out)) == before
