@@ -110,8 +110,12 @@ def _copied(args: argparse.Namespace, key: VersionKey) -> str:
         raise ConfigError(
             "--sources and --notes go without --from; edit the copy, or add with --add-source and --allow"
         )
+    from corpus_assets.plans.published_version import CONFIG_COPY  # opens what is published, as above
+
     old = VersionKey.parse(args.old)
-    path = args.layout.config(old)
+    path, published = args.layout.config(old), args.layout.evidence(old) / CONFIG_COPY
+    if not path.exists() and published.exists():
+        path = published
     validation.load(path, old)
     text = path.read_bytes().decode("utf-8").replace(_HEAD.format(key=old), _HEAD.format(key=key))
     for name, value in (("dataset", key.dataset), ("version", key.version)):

@@ -83,8 +83,11 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0: all is there; 1: something is missing, stale, damaged or failed. Raises ConfigError for a version that has no
-    config.
+    config, and for a root that is no folder.
     """
+    if not args.layout.root.is_dir():
+        found = "is no folder" if args.layout.root.exists() else "is not there"
+        raise ConfigError(f"{args.layout.root}: {found}; name the artifacts root by --root or CORPUS_ROOT")
     layout, named = args.layout, [VersionKey.parse(text) for text in args.versions]
     known, misplaced = corpus_config.discover(layout)
     for key in named:
@@ -176,7 +179,7 @@ def _version_as_json(layout: Layout, one: Shown) -> dict[str, Any]:
     return {
         "version": str(one.key),
         "state": one.state.value,
-        "published": bool(stands and stands.published),
+        "published": layout.lock(one.key).exists(),
         "yanked": {mark.of: mark.reason for mark in one.marks},
         "sources": {source: _assets(found) for source, found in stands.sources.items()} if stands else {},
         "whole": _assets(stands.whole) if stands else {},
@@ -245,7 +248,8 @@ def _pages(layout: Layout, key: VersionKey) -> list[Path]:
 
 def _headline(layout: Layout, one: Shown) -> str:
     if one.stands is None:
-        return "refused: its config or evidence cannot be read"
+        there = "published, and " if layout.lock(one.key).exists() else ""
+        return f"refused: {there}its config or evidence cannot be read"
     if not one.stands.published:
         sources = one.stands.sources.values()
         ready = sum(all(step.state is State.DONE for step in found) for found in sources)

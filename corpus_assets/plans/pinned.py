@@ -98,8 +98,13 @@ def _name(of: Any) -> tuple[Any, ...]:
 
 
 def load_version(layout: Layout, key: VersionKey) -> Version:
-    """The version with its config. Raises ConfigError, naming file and field, when the config is not valid."""
+    """The version with its config. Raises ConfigError, naming file and field, when the config is not valid; where that
+    of a published version is gone, it names the copy in its evidence.
+    """
     path, content = layout.config(key), b""
+    copy = layout.evidence(key) / published_version.CONFIG_COPY
+    if not path.exists() and layout.lock(key).exists() and copy.is_file():
+        raise ConfigError(f"{path}: is missing, and {key} is published with it; put a copy of {copy} there")
     with suppress(OSError):  # loading it says what is wrong
         content = path.read_bytes()
     return _version(path, key, content)
@@ -158,7 +163,8 @@ def hold_to_published_config(layout: Layout, version: Version) -> None:
         raise PublishedError(
             f"{layout.version(key)}: is published with manifest {durable.read_lock(layout.lock(key))}, made by config "
             f"{then}, and {layout.config(key)} is now {now}. A published version is immutable: take the change to a "
-            f"new one with `corpus config new <new> --from {key}`, and put back {folder / 'config.yaml'} here"
+            f"new one with `corpus config new <new> --from {key}`, and put back "
+            f"{folder / published_version.CONFIG_COPY} here"
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus_assets.commands import last_runs, status
+from corpus_assets.commands import config, last_runs, status
 from corpus_assets.commands.last_runs import BadEnd
 from corpus_assets.plans.raw_set import make_raw_set
 from corpus_assets.plans.standing import Standing, State
@@ -294,6 +294,29 @@ def test_a_version_without_a_config_is_refused_with_those_that_have_one(tmp_path
     layout = tiny.unbuilt(tmp_path)
     with pytest.raises(ConfigError, match=r"configs are there of: tiny\.v1"):
         told(capsys, layout, "tiny.v7")
+
+
+def test_a_published_version_whose_config_is_gone_says_where_its_copy_lies_and_a_next_one_is_made_of_it(
+    tmp_path, capsys
+):
+    layout = tiny.copy(tmp_path / "root")
+    shutil.rmtree(layout.configs / "tiny")
+    code, said = told(capsys, layout)
+    (version,) = said["versions"]
+    assert (code, version["state"], version["published"]) == (1, "refused", True)
+    (why,) = version["reasons"]
+    assert f"put a copy of {layout.evidence(tiny.V1) / 'config.yaml'} there" in why
+    assert command_line.run(config, layout.root, "config", "new", "tiny.v2", "--from", "tiny.v1") == 0
+    shutil.copy(layout.evidence(tiny.V1) / "config.yaml", layout.config(tiny.V1))
+    capsys.readouterr()
+    assert told(capsys, layout, "tiny.v1")[0] == 0
+
+
+@pytest.mark.parametrize(("name", "found"), [("none", "is not there"), ("file", "is no folder")])
+def test_a_root_that_is_none_is_named(tmp_path, capsys, name, found):
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=f"{name}: {found}; name the artifacts root"):
+        told(capsys, Layout(tmp_path / name))
 
 
 def test_people_get_a_screen_with_equal_sources_in_one_row(tmp_path, capsys):
