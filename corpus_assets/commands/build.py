@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpus_assets.commands import build_published
+from corpus_assets.commands import build_published, words
 from corpus_assets.commands.builder import Builder, opened
 from corpus_assets.commands.yank import tell
 from corpus_assets.plans import space, taken_over, yanking
@@ -54,7 +54,9 @@ def add_machine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: built, every check passed or only warned; 1: a run or check failed. Raises ConfigError before any work."""
+    """0: built, with the checks that failed and stop nothing named at the end; 1: a run or a check that blocks failed.
+    Raises ConfigError before any work.
+    """
     key = VersionKey.parse(args.version)
     take_machine_options(args)
     tell(yanking.of_version(args.layout, key))
@@ -109,6 +111,9 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
         stopped = f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again"
         print(stopped, file=sys.stderr)
         return 1
+    if builder.failed:
+        said = f"{words.counted(len(builder.failed), 'check')} failed, and stopped nothing"
+        print(f"look before {key} is used: {said}: {', '.join(builder.failed)}", file=sys.stderr)
     print(f"{key} is built, in {time.monotonic() - began:.1f} s: {layout.version(key)}")
     print(f"what is in it, for people: {layout.evidence(key) / evidence.DATASHEET_HTML}")
     if (page := layout.evidence(key) / evidence.DIFFERENCES_HTML).is_file():

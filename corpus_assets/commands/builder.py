@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,8 @@ class Builder:
     instance: "dg.DagsterInstance"
     tags: dict[str, str]
     verbose: bool
+    failed: list[str] = field(default_factory=list)
+    """Checks that failed and stopped nothing, by asset, name and partition."""
 
     def observe(self, *inputs: str) -> None:
         """Note the inputs' data versions: what is materialized before the first observation would never turn stale."""
@@ -68,7 +70,7 @@ class Builder:
         """A line of a partition whose last run stands, and what its checks warned of."""
         verified = f", {words.counted(found.num_files, 'file')} verified" if found.num_files else ""
         print(f"  same   {partition:32} as run {str(found.run_id)[:8]} left it{verified}")
-        _print_checks(found.warnings)
+        self._tell_checks(partition, found.warnings)
 
     def materialize(self, partition: str, assets: Sequence[str]) -> str | None:
         """Materialize the assets of one partition with their checks; the run's id, None when a step or a blocking check
@@ -82,10 +84,17 @@ class Builder:
         seconds = time.monotonic() - began
         clear = "\x1b[K" if sys.stdout.isatty() else ""
         print(f"{clear}  {'ok    ' if result.success else 'FAILED'} {partition:32} {seconds:6.1f} s  {_rows(result)}")
-        _print_checks(failed_checks(self.instance, result.run_id))
+        self._tell_checks(partition, failed_checks(self.instance, result.run_id), stops=not result.success)
         for step in failed_steps(self.instance, result.run_id):
             print(f"    failed: {step['step']}: {words.of_step_error(step['error'])}")
         return result.run_id if result.success else None
+
+    def _tell_checks(self, partition: str, checks: Iterable[dict[str, Any]], *, stops: bool = False) -> None:
+        for check in checks:
+            name = f"{check['asset']}/{check['check']}"
+            print(f"    {check['severity']} {name}: {check['description']}")
+            if check["severity"] == "ERROR" and not stops:
+                self.failed.append(f"{name} of {partition}")
 
     def _run(self, partition: str | None, assets: Sequence[str]) -> "dg.ExecuteInProcessResult":
         import dagster as dg
@@ -101,11 +110,6 @@ class Builder:
                 tags=self.tags,
                 raise_on_error=False,
             )
-
-
-def _print_checks(checks: Iterable[dict[str, Any]]) -> None:
-    for check in checks:
-        print(f"    {check['severity']} {check['asset']}/{check['check']}: {check['description']}")
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`corpus build` before and around its runs: what stops it at once, and runs whose process died."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -256,6 +257,19 @@ def test_a_build_says_where_the_shards_and_the_datasheet_are(tmp_path):
     path = datasheet.removeprefix("what is in it, for people: ")
     assert "tiny.v1" in Path(path).read_text("utf-8")
     assert path.endswith(".html")
+
+
+@pytest.mark.slow
+def test_a_check_that_failed_and_stopped_nothing_is_named_at_the_end_of_this_build_and_of_the_next(tmp_path):
+    layout = tiny.unbuilt(tmp_path)
+    cut = b"".join(b'{"text": "cut o\n' for _ in range(20))
+    file = {"url": "../inputs/web.jsonl", "sha256": hashlib.sha256(cut).hexdigest(), "bytes": len(cut)}
+    (tmp_path / "inputs/web.jsonl").write_bytes(cut)
+    tiny.write_ledger(layout, *(tiny.ledger_row(s, **({"files": [file]} if s == "web" else {})) for s in tiny.SOURCES))
+    words = [sys.executable, "-m", "corpus_assets.cli", "--root", str(tmp_path), "build", "tiny.v1"]
+    for _ in range(2):
+        built = subprocess.run(words, capture_output=True, text=True, timeout=1200, check=True)
+        assert "1 check failed, and stopped nothing: raw_fetch/few_records_damaged of web@tiny.v1" in built.stderr
 
 
 _PINNED = {"path": "pinned", "sha256": "0" * 64}
