@@ -17,7 +17,7 @@ from corpus_assets.plans.pinned import Build, load_pairs, load_version, pin_row
 from corpus_assets.plans.publish import publish
 from corpus_assets.plans.raw_set import make_raw_set
 from corpus_assets.plans.source_stages import documents, signals, signatures, verdicts
-from formats import evidence, evidence_schemas, ledger, raw_set
+from formats import evidence, evidence_schemas, ledger, raw_set, raw_set_writer
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.engines.contract import Engine
@@ -57,7 +57,10 @@ def run(
     """
     layout = write_inputs(root, list(sources), rules, {**EVERY_PAIR, **near})
     engine = engine or LocalEngine(scratch=root / "scratch", workers=1, memory_bytes=MEMORY_BYTES, processes=False)
-    with mock.patch.object(raw_set, "PART_BYTES", part_bytes), mock.patch("os.fsync"):  # nobody pulls the plug here
+    with (
+        mock.patch.object(raw_set_writer, "PART_BYTES", part_bytes),
+        mock.patch("os.fsync"),
+    ):  # nobody pulls the plug here
         notes = build(Build(layout, engine), V1)
     if verify:
         report = verify_version(layout, V1)

@@ -13,7 +13,17 @@ import pyarrow as pa
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans.pinned import Build, load_pairs
 from corpus_assets.plans.source_stages import documents
-from formats import corpus_manifest, corpus_shard, dataset, evidence, evidence_schemas, ledger, raw_set, raw_set_rows
+from formats import (
+    corpus_manifest,
+    corpus_shard,
+    dataset,
+    evidence,
+    evidence_schemas,
+    ledger,
+    raw_set,
+    raw_set_rows,
+    raw_set_writer,
+)
 from formats.layout import Layout
 from formats.naming import VersionKey
 from resources.engines.contract import Engine
@@ -70,7 +80,10 @@ def run(
     layout = _write_inputs(root, sources, profile, config)
     engine = engine or LocalEngine(scratch=root / "scratch", workers=1, processes=False)
     build = Build(layout, engine)
-    with mock.patch.object(raw_set, "PART_BYTES", part_bytes), mock.patch("os.fsync"):  # nobody pulls the plug here
+    with (
+        mock.patch.object(raw_set_writer, "PART_BYTES", part_bytes),
+        mock.patch("os.fsync"),
+    ):  # nobody pulls the plug here
         dedup_runs.build(build, V1)
     if verify:
         report = verify_version(layout, V1)
