@@ -1,8 +1,9 @@
 """The engine contract: three verbs over datasets of Parquet shards. No Dagster here, no engine either.
 
 Tasks name their function as `module:function` (workers import the same wheel; no pickled closures). Functions are pure:
-any cut of the rows into batches gives the same rows out. Then every engine gives the same bytes, because `tasks.py`
-reads and writes every shard, whatever engine schedules and sorts.
+any cut of the rows into batches gives the same rows out. Then every engine gives the same bytes: it only schedules and
+sorts. What it runs for a shard or a bucket is map_task, reduce_task and slice_task, which read and write every shard by
+row_batches.
 """
 
 import importlib

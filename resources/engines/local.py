@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from formats.dataset import Dataset
 from formats.errors import ConfigError
-from formats.parquet_file import Shard
-from resources.engines import tasks
+from formats.parquet_file import Shard, verified
+from resources.engines import map_task, reduce_task, row_batches, slice_task
 from resources.engines.contract import Batches, Dest, First, Task
 from resources.engines.pool import ShardsDone, run
 from resources.engines.runs import sort_batches
@@ -56,7 +56,7 @@ class LocalEngine:
     def map_batches(self, source: Dataset, task: Task, out: Dest, *, sides: Sequence[Dataset] = ()) -> Dataset:
         """See Engine. Shards run at the same time, each in one worker."""
         task.load()
-        items = tasks.map_items(source, task, sides)
+        items = map_task.map_items(source, task, sides)
         with _memory_given_back():
             return Dataset(out.schema, tuple(self._run(partial(_map, out=out), items, source)))
 
@@ -73,7 +73,7 @@ class LocalEngine:
         """See Engine. Buckets run one after the other in the calling thread; reading and sorting go on behind."""
         task.load()
         schema = first.schema if first else source.schema
-        tasks.check_sort(schema, bucket, keys)
+        reduce_task.check_sort(schema, bucket, keys)
         stop = threading.Event()
         depth = AHEAD if self.workers > 1 else 0
         read = ahead(until_stopped(self._rows_to_sort(source, first, bucket, keys), stop), depth, threading.Event())
@@ -82,24 +82,26 @@ class LocalEngine:
             read, schema, order, memory_bytes=self.memory_bytes, threads=self.workers, scratch=self.scratch
         )
         with _memory_given_back(), closing(read), closing(ahead(rows, depth, stop)) as in_order:
-            return tasks.gathered(out.schema, tasks.reduce_buckets(in_order, task, out, bucket=bucket, keys=keys))
+            return reduce_task.gathered(
+                out.schema, reduce_task.reduce_buckets(in_order, task, out, bucket=bucket, keys=keys)
+            )
 
     def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
         """See Engine. Every source shard is verified once, then only the row groups needed are read."""
-        plan = tasks.slice_plan(source, rows_per_shard)
+        plan = slice_task.slice_plan(source, rows_per_shard)
         self._run(_verify, source.shards, source)
         job = partial(_slice, schema=source.schema, out=out)
         return Dataset(out.schema, tuple(self._run(job, list(enumerate(plan)), source)))
 
     def _rows_to_sort(self, source: Dataset, first: First | None, bucket: str, keys: Sequence[str]) -> Batches:
-        items = tasks.map_items(source, first.task, first.sides) if first else []
+        items = map_task.map_items(source, first.task, first.sides) if first else []
         rows = source.rows
         for done, shard in enumerate(source.shards, 1):
             if first:
-                made = tasks.first_mapped(items[done - 1], first.schema)
-                yield from tasks.fit_to_sort(made, shard, bucket, keys)
+                made = map_task.first_mapped(items[done - 1], first.schema)
+                yield from reduce_task.fit_to_sort(made, shard, bucket, keys)
             else:
-                yield from tasks.read_to_sort(source, shard, bucket, keys)
+                yield from reduce_task.read_to_sort(source, shard, bucket, keys)
             if self.progress:
                 self.progress(done, len(source.shards), rows)
 
@@ -120,16 +122,16 @@ def _memory_given_back() -> Iterator[None]:
         pa.default_memory_pool().release_unused()
 
 
-def _map(item: tasks.MapItem, stop: Stop, *, out: Dest) -> Shard:
-    batches = until_stopped(tasks.read_batches(item.source, item.shard), stop)
-    sides = [tasks.side_table(side, item.shard.id) for side in item.sides]
-    return tasks.map_shard(item.shard, batches, item.task, out, sides)
+def _map(item: map_task.MapItem, stop: Stop, *, out: Dest) -> Shard:
+    batches = until_stopped(row_batches.read_batches(item.source, item.shard), stop)
+    sides = [map_task.side_table(side, item.shard.id) for side in item.sides]
+    return map_task.map_shard(item.shard, batches, item.task, out, sides)
 
 
-def _slice(item: tuple[int, tuple[tasks.Piece, ...]], stop: Stop, *, schema: Any, out: Dest) -> Shard:
+def _slice(item: tuple[int, tuple[slice_task.Piece, ...]], stop: Stop, *, schema: Any, out: Dest) -> Shard:
     number, pieces = item
-    return tasks.write(number, until_stopped(tasks.read_pieces(pieces, schema), stop), "slice_rows", out)
+    return row_batches.write(number, until_stopped(slice_task.read_pieces(pieces, schema), stop), "slice_rows", out)
 
 
 def _verify(shard: Shard, _stop: Stop) -> None:
-    tasks.verify(shard)
+    verified(shard)

@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from formats.row_groups import row_sizes
 from resources.engines.contract import Batches
+from resources.engines.row_batches import BATCH_BYTES, cuts
 from resources.engines.scratch import spill_folder
 from resources.engines.sorter import sort_in_memory, sort_narrow
 from resources.engines.streams import Stream
-from resources.engines.tasks import BATCH_BYTES, cuts
 
 RUN_SHARE = 4
 """A run takes 1/4 of the budget at most, 1/2 while it is being sorted; the sort of the keys has the other half."""

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from formats.errors import ConfigError
 from formats.row_groups import row_sizes
 from resources.engines.contract import Batches
+from resources.engines.row_batches import BATCH_BYTES, conform, cuts
 from resources.engines.scratch import spill_folder
 from resources.engines.streams import Stream
-from resources.engines.tasks import BATCH_BYTES, conform, cuts
 
 MAX_BATCH_ROWS = 65_536
 IN_MEMORY_ROWS = 262_144

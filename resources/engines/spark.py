@@ -1,9 +1,9 @@
 """Apache Spark as engine: it schedules one task a shard, shuffles and sorts, and touches no file of ours.
 
-The tasks are those of every engine (`tasks.py`), so the bytes are, too. Workers read and write the shards themselves:
-all machines need the same environment and the same folders. A task that Spark runs twice writes the same bytes twice,
-each whole, and its answer counts once. Costs some ten seconds of start and a few times the embedded engine's CPU: it is
-for what one machine cannot hold.
+The tasks are those of every engine (map_task, reduce_task, slice_task), so the bytes are, too. Workers read and write
+the shards themselves: all machines need the same environment and the same folders. A task that Spark runs twice writes
+the same bytes twice, each whole, and its answer counts once. Costs some ten seconds of start and a few times the embedded
+engine's CPU: it is for what one machine cannot hold.
 """
 
 import pickle
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from formats.dataset import Dataset
 from formats.errors import ConfigError, CorpusError, NotConvergedError, TransientError
 from formats.parquet_file import Shard
-from resources.engines import spark_rows, spark_session, spark_tasks, tasks
+from resources.engines import map_task, reduce_task, slice_task, spark_rows, spark_session, spark_tasks
 from resources.engines.contract import Dest, First, Task
 from resources.engines.pool import ShardsDone
 
@@ -67,7 +67,7 @@ class SparkEngine:
     def map_batches(self, source: Dataset, task: Task, out: Dest, *, sides: Sequence[Dataset] = ()) -> Dataset:
         """See Engine."""
         task.load()
-        shards = self._one_each(spark_tasks.MapShards(out), tasks.map_items(source, task, sides), source)
+        shards = self._one_each(spark_tasks.MapShards(out), map_task.map_items(source, task, sides), source)
         _check_shards(shards, [shard.id for shard in source.shards], "map_batches")
         return Dataset(out.schema, tuple(shards))
 
@@ -92,7 +92,7 @@ class SparkEngine:
                 return self.sort_reduce(made_first, task, out, bucket=bucket, keys=keys)
             finally:
                 shutil.rmtree(steps, ignore_errors=True)
-        tasks.check_sort(source.schema, bucket, keys)
+        reduce_task.check_sort(source.schema, bucket, keys)
         if not source.shards:
             return Dataset(out.schema, ())
         carried = spark_rows.carried_schema(source.schema)
@@ -105,11 +105,11 @@ class SparkEngine:
         _check_written(shard for shard, _ in made)
         if self.progress:
             self.progress(len(source.shards), len(source.shards), source.rows)
-        return tasks.gathered(out.schema, made)
+        return reduce_task.gathered(out.schema, made)
 
     def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
         """See Engine. Every source shard is verified once, then only the row groups needed are read."""
-        plan = tasks.slice_plan(source, rows_per_shard)
+        plan = slice_task.slice_plan(source, rows_per_shard)
         self._one_each(spark_tasks.VerifyShards(), source.shards, source)
         shards = self._one_each(spark_tasks.SliceShards(source.schema, out), list(enumerate(plan)), source)
         _check_shards(shards, list(range(len(plan))), "slice_rows")

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from formats.errors import ConfigError
 from resources.engines import spark_address
+from resources.engines.row_batches import BATCH_BYTES
 from resources.engines.scratch import spill_folder
-from resources.engines.tasks import BATCH_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

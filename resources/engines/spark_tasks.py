@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from formats.dataset import Dataset
 from formats.errors import ConfigError
-from formats.parquet_file import Shard
-from resources.engines import spark_rows, tasks
+from formats.parquet_file import Shard, verified
+from resources.engines import map_task, reduce_task, row_batches, slice_task, spark_rows
 from resources.engines.contract import Batches, Dest, Task
 from resources.engines.pool import portable
 
@@ -75,9 +75,9 @@ class MapShards:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for item in items(batches):
-            rows = tasks.read_batches(item.source, item.shard)
-            sides = [tasks.side_table(side, item.shard.id) for side in item.sides]
-            yield answer(tasks.map_shard(item.shard, rows, item.task, self.out, sides))
+            rows = row_batches.read_batches(item.source, item.shard)
+            sides = [map_task.side_table(side, item.shard.id) for side in item.sides]
+            yield answer(map_task.map_shard(item.shard, rows, item.task, self.out, sides))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class SliceShards:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, pieces in items(batches):
-            yield answer(tasks.write(number, tasks.read_pieces(pieces, self.schema), "slice_rows", self.out))
+            yield answer(row_batches.write(number, slice_task.read_pieces(pieces, self.schema), "slice_rows", self.out))
 
 
 class VerifyShards:
@@ -97,7 +97,7 @@ class VerifyShards:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for shard in items(batches):
-            tasks.verify(shard)
+            verified(shard)
             yield answer(shard)
 
 
@@ -110,7 +110,7 @@ class ReadToSort:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for source in items(batches):
-            rows = tasks.read_to_sort(source, source.shards[0], self.bucket, self.keys)
+            rows = reduce_task.read_to_sort(source, source.shards[0], self.bucket, self.keys)
             yield from spark_rows.to_carry(rows, source.schema)
 
 
@@ -118,7 +118,7 @@ class ReadToSort:
 class Reduced:
     """What one Spark task made of its buckets; `rows` is how many it was handed."""
 
-    made: list[tuple[Shard, tasks.Notes]]
+    made: list[tuple[Shard, reduce_task.Notes]]
     rows: int
 
 
@@ -134,7 +134,7 @@ class ReduceBuckets:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         counted = _Counted(spark_rows.back(batches, self.schema))
-        made = list(tasks.reduce_buckets(iter(counted), self.task, self.out, bucket=self.bucket, keys=self.keys))
+        made = list(reduce_task.reduce_buckets(iter(counted), self.task, self.out, bucket=self.bucket, keys=self.keys))
         yield answer(Reduced(made, counted.rows))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from formats.dataset import Dataset
-from formats.parquet_file import Shard
-from resources.engines import tasks
+from formats.parquet_file import Shard, verified
+from resources.engines import map_task, reduce_task, row_batches, slice_task
 from resources.engines.contract import Dest, First, Task
 
 
@@ -27,8 +27,8 @@ class AdversarialEngine:
 
     def map_batches(self, source: Dataset, task: Task, out: Dest, *, sides: Sequence[Dataset] = ()) -> Dataset:
         def map_one(shard: Shard) -> Shard:
-            tables = [tasks.side_table(side, shard.id) for side in sides]
-            return tasks.map_shard(shard, self._recut(tasks.read_batches(source, shard)), task, out, tables)
+            tables = [map_task.side_table(side, shard.id) for side in sides]
+            return map_task.map_shard(shard, self._recut(row_batches.read_batches(source, shard)), task, out, tables)
 
         return Dataset(out.schema, tuple(self._in_any_order(map_one, source.shards)))
 
@@ -45,29 +45,31 @@ class AdversarialEngine:
         if first:
             stored = Dest(out.folder.with_name(out.folder.name + "-first"), first.schema)
             source = self.map_batches(source, first.task, stored, sides=first.sides)
-        tasks.check_sort(source.schema, bucket, keys)
+        reduce_task.check_sort(source.schema, bucket, keys)
         rows: dict[int, list[dict[str, Any]]] = {}
         for shard in source.shards:
-            for batch in tasks.read_to_sort(source, shard, bucket, keys):
+            for batch in reduce_task.read_to_sort(source, shard, bucket, keys):
                 for row in batch.to_pylist():
                     rows.setdefault(row[bucket], []).append(row)
 
         def reduce_one(number: int) -> tuple[Shard, dict[str, int]]:
             ordered = sorted(rows[number], key=lambda row: [_bytes_first(row[key]) for key in keys])
             batches = self._recut(pa.Table.from_pylist(ordered, source.schema).to_batches())
-            ((shard, notes),) = tasks.reduce_buckets(batches, task, out, bucket=bucket, keys=keys)
+            ((shard, notes),) = reduce_task.reduce_buckets(batches, task, out, bucket=bucket, keys=keys)
             return shard, notes
 
-        return tasks.gathered(out.schema, self._in_any_order(reduce_one, sorted(rows)))
+        return reduce_task.gathered(out.schema, self._in_any_order(reduce_one, sorted(rows)))
 
     def slice_rows(self, source: Dataset, rows_per_shard: int, out: Dest) -> Dataset:
-        plan = tasks.slice_plan(source, rows_per_shard)
+        plan = slice_task.slice_plan(source, rows_per_shard)
         for shard in source.shards:
-            tasks.verify(shard)
+            verified(shard)
 
-        def slice_one(item: tuple[int, tuple[tasks.Piece, ...]]) -> Shard:
+        def slice_one(item: tuple[int, tuple[slice_task.Piece, ...]]) -> Shard:
             number, pieces = item
-            return tasks.write(number, self._recut(tasks.read_pieces(pieces, source.schema)), "slice_rows", out)
+            return row_batches.write(
+                number, self._recut(slice_task.read_pieces(pieces, source.schema)), "slice_rows", out
+            )
 
         return Dataset(out.schema, tuple(self._in_any_order(slice_one, list(enumerate(plan)))))
 

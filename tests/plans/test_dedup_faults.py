@@ -8,7 +8,8 @@ import pytest
 
 from corpus_assets.stages import verify_pairs
 from formats.dedup_rules import NearRules
-from resources.engines import runs, sorter, tasks
+from formats.row_groups import row_sizes
+from resources.engines import map_task, reduce_task, row_batches, runs, sorter
 from tests.plans.naive_dedup import Doc, Rules
 from tests.plans.test_dedup_plan import check, drawn, source, text
 
@@ -106,15 +107,15 @@ def test_the_bytes_of_a_batch_never_show_and_no_batch_has_more(tmp_path, monkeyp
 
     def within(batches, *_):
         for batch in batches:
-            size = int(tasks.row_sizes(batch).sum())
+            size = int(row_sizes(batch).sum())
             seen.append(size)
             assert size <= num_bytes or batch.num_rows == 1
             yield batch
 
-    mapped, reduced = tasks.map_shard, tasks.by_bucket
-    monkeypatch.setattr(tasks, "map_shard", lambda shard, batches, *args: mapped(shard, within(batches), *args))
-    monkeypatch.setattr(tasks, "by_bucket", lambda batches, bucket: reduced(within(batches), bucket))
-    monkeypatch.setattr(tasks.bounded, "__defaults__", (num_bytes,))
+    mapped, reduced = map_task.map_shard, reduce_task.by_bucket
+    monkeypatch.setattr(map_task, "map_shard", lambda shard, batches, *args: mapped(shard, within(batches), *args))
+    monkeypatch.setattr(reduce_task, "by_bucket", lambda batches, bucket: reduced(within(batches), bucket))
+    monkeypatch.setattr(row_batches.bounded, "__defaults__", (num_bytes,))
     for module in (runs, sorter):
         monkeypatch.setattr(module, "BATCH_BYTES", num_bytes)
     monkeypatch.setattr(runs, "STORED_BATCH_BYTES", num_bytes)

@@ -17,6 +17,7 @@ import pytest
 from formats import dataset
 from formats.dataset import Dataset
 from formats.errors import ConfigError, CorruptDataError, NotConvergedError, TransientError
+from formats.parquet_file import Shard
 from resources.engines import local, pool, runs, sorter, worker
 from resources.engines.contract import Dest, Task
 from resources.engines.local import LocalEngine
@@ -111,7 +112,7 @@ def test_one_failure_stops_what_runs_and_what_has_not_begun(tmp_path, processes)
 def test_workers_are_told_to_use_one_thread(source, out, tmp_path):
     engine = LocalEngine(scratch=tmp_path / "scratch", processes=True)
     made = engine.map_batches(source, Task(f"{HERE}:thread_counts"), out)
-    assert {row["id"] for row in local.tasks.side_table(made, 0).to_pylist()} == {"1,1"}
+    assert {row["id"] for row in local.map_task.side_table(made, 0).to_pylist()} == {"1,1"}
 
 
 def test_one_shard_or_one_worker_starts_no_pool(source, out, tmp_path, monkeypatch):
@@ -143,7 +144,7 @@ def test_left_open_the_pool_is_processes_for_large_inputs_and_many_workers(
         return []
 
     monkeypatch.setattr(local, "run", lambda _job, _items, **settings: note(**settings))
-    shard = local.tasks.Shard(0, "p", 1, num_bytes, "")
+    shard = Shard(0, "p", 1, num_bytes, "")
     LocalEngine(scratch=tmp_path, workers=workers).map_batches(Dataset(ROWS, (shard,)), Task(f"{HERE}:twice"), out)
     assert started == [kind]
 

@@ -13,7 +13,7 @@ from formats.dataset import Dataset, write_shard
 from formats.errors import ConfigError, NotConvergedError
 from formats.parquet_file import Shard
 from formats.row_groups import cut_row_groups, row_sizes
-from resources.engines import tasks
+from resources.engines import map_task, order_check, reduce_task, row_batches, slice_task
 from resources.engines.contract import Task
 
 SCHEMA = pa.schema([("bucket", pa.int32()), ("key", pa.large_binary()), ("number", pa.int64())])
@@ -27,7 +27,7 @@ def batches_of(rows, batch_rows):
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 60), st.integers(1, 7))
 def test_cuts_cover_all_rows_in_order_and_pass_a_limit_by_one_long_row_only(sizes, max_bytes, max_rows):
-    parts = list(tasks.cuts(np.array(sizes, np.int64), max_bytes, max_rows))
+    parts = list(row_batches.cuts(np.array(sizes, np.int64), max_bytes, max_rows))
     assert [i for start, stop in parts for i in range(start, stop)] == list(range(len(sizes)))
     for start, stop in parts:
         assert 1 <= stop - start <= max_rows
@@ -39,7 +39,7 @@ def test_cuts_cover_all_rows_in_order_and_pass_a_limit_by_one_long_row_only(size
 def test_batches_of_fat_rows_are_cut_by_bytes_and_no_row_is_lost():
     text = pa.array(["x" * n for n in (5, 100, 3, 3, 3, 0, 50, 1)], pa.large_string())
     batch = pa.record_batch([text], ["text"])
-    parts = list(tasks.bounded([batch, batch.slice(0, 0)], 20))
+    parts = list(row_batches.bounded([batch, batch.slice(0, 0)], 20))
     assert [part.num_rows for part in parts] == [1, 1, 4, 1, 1]
     assert pa.Table.from_batches(parts).equals(pa.Table.from_batches([batch]))
 
@@ -49,10 +49,10 @@ def test_batches_of_fat_rows_are_cut_by_bytes_and_no_row_is_lost():
 def test_the_order_check_accepts_what_python_calls_sorted_and_nothing_else(rows, batch_rows):
     batches = batches_of(rows, batch_rows)
     if rows == sorted(rows):
-        assert list(tasks.ordered(batches, "bucket", ["key", "number"])) == batches
+        assert list(order_check.ordered(batches, "bucket", ["key", "number"])) == batches
     else:
         with pytest.raises(NotConvergedError, match="expected rows sorted by bucket, key, number"):
-            list(tasks.ordered(batches, "bucket", ["key", "number"]))
+            list(order_check.ordered(batches, "bucket", ["key", "number"]))
 
 
 @settings(deadline=None)
@@ -62,16 +62,16 @@ def test_sorted_rows_with_equal_keys_are_refused_unless_they_are_equal_throughou
     told_apart = all(a == b or a[:2] != b[:2] for a, b in itertools.pairwise(rows))
     batches = batches_of(rows, batch_rows)
     if told_apart:
-        assert list(tasks.ordered(batches, "bucket", ["key"])) == batches
+        assert list(order_check.ordered(batches, "bucket", ["key"])) == batches
     else:
         with pytest.raises(ConfigError, match="end the keys in a column that tells the rows apart"):
-            list(tasks.ordered(batches, "bucket", ["key"]))
+            list(order_check.ordered(batches, "bucket", ["key"]))
 
 
 def test_an_inversion_names_both_rows_shortly():
     rows = [(0, b"b" * 1_000, 1), (0, b"a", 2)]
     with pytest.raises(NotConvergedError) as caught:
-        list(tasks.ordered(batches_of(rows, 5), "bucket", ["key"]))
+        list(order_check.ordered(batches_of(rows, 5), "bucket", ["key"]))
     assert "before (bucket=0, key=b'a')" in str(caught.value)
     assert len(str(caught.value)) < 400
 
@@ -80,7 +80,7 @@ def test_an_inversion_names_both_rows_shortly():
 def test_buckets_are_whole_whatever_the_batches_and_however_much_of_each_is_read(buckets, batch_rows, read):
     rows = [(bucket, b"", i) for i, bucket in enumerate(sorted(buckets))]
     seen = {}
-    for number, group in tasks.by_bucket(iter(batches_of(rows, batch_rows)), "bucket"):
+    for number, group in reduce_task.by_bucket(iter(batches_of(rows, batch_rows)), "bucket"):
         part = itertools.islice((row for batch in group for row in batch["number"].to_pylist()), read)
         assert number not in seen
         seen[number] = list(part)
@@ -90,7 +90,7 @@ def test_buckets_are_whole_whatever_the_batches_and_however_much_of_each_is_read
 @given(st.lists(st.integers(0, 9), max_size=6), st.integers(1, 12))
 def test_a_slice_plan_takes_every_row_once_in_order_and_fills_every_shard_but_the_last(shard_rows, rows_per_shard):
     source = Dataset(SCHEMA, tuple(Shard(i * 3, f"{i}", rows, 0, "") for i, rows in enumerate(shard_rows)))
-    plan = tasks.slice_plan(source, rows_per_shard)
+    plan = slice_task.slice_plan(source, rows_per_shard)
     taken = [(piece.shard.id, row) for pieces in plan for piece in pieces for row in range(piece.start, piece.stop)]
     assert taken == [(shard.id, row) for shard in source.shards for row in range(shard.rows)]
     counts = [sum(piece.stop - piece.start for piece in pieces) for pieces in plan]
@@ -103,7 +103,7 @@ def test_an_item_carries_its_own_shard_arguments_and_sides_alone_however_many_th
     shards = tuple(Shard(i, f"part-{i}", 1, 1, "") for i in range(1_000))
     source, side = Dataset(SCHEMA, shards), Dataset(SCHEMA, shards[::2])
     task = Task("module:fn", {"a": 1}, per_shard={i: {"b": i} for i in range(0, 1_000, 3)})
-    items = tasks.map_items(source, task, [side])
+    items = map_task.map_items(source, task, [side])
     assert [item.shard for item in items] == list(shards)
     assert [item.task.per_shard for item in items] == [{i: {"b": i}} if i % 3 == 0 else {} for i in range(1_000)]
     assert [item.sides[0].shards for item in items] == [() if i % 2 else (shards[i],) for i in range(1_000)]
