@@ -2,8 +2,8 @@
 
 The tasks are those of every engine (map_task, reduce_task, slice_task), so the bytes are, too. Workers read and write
 the shards themselves: all machines need the same environment and the same folders. A task that Spark runs twice writes
-the same bytes twice, each whole, and its answer counts once. Costs some ten seconds of start and a few times the embedded
-engine's CPU: it is for what one machine cannot hold.
+the same bytes twice, each whole, and its answer counts once. Costs some ten seconds of start and a few times the
+embedded engine's CPU: it is for what one machine cannot hold.
 """
 
 import pickle
