@@ -30,7 +30,7 @@ _SHOWN_SOURCES = 20
 _EXAMPLES = """\
 #
 # filters: [length, lang, charset, gopher, repetition]   # their order: a document leaves by the first that fails
-# lang: {allow: [en, de]}                                # not given: every language stays
+# lang: {allow: [en, de], mixed: und}                    # not given: every language stays, and a mixed text has a label
 # profiles:                                              # thresholds other than the defaults; null: does not apply
 #   prose: {too_few_words: 20, too_many_symbols: null}
 # languages:                                             # thresholds of documents in one language
