@@ -1,13 +1,10 @@
 """What a fastText classifier says about lines of text, as the library does, over Arrow buffers. Spec: fasttext.md.
 
 A line's vector is the mean of the vectors of its words, of their character n-grams (Bojanowski et al. 2017) and of runs
-of words. With the hierarchical loss a label is a leaf of a Huffman tree whose nodes decide left or right (Joulin et al.
-2016); with the others each label has a row (fasttext_flat.py). Sums run in float32 in the library's order, so
-probabilities agree with it to some 1e-6. Releases the GIL. Cost: some 10 us for a line of 400 characters.
+of words. What is made of it depends on the loss: fasttext_tree.py, fasttext_flat.py. Sums run in float32 in the order of
+the library, so probabilities agree with it to some 1e-6. Releases the GIL. Cost: some 10 us for a line of 400 characters.
 """
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,16 +16,13 @@ from numba import njit
 from corpus_assets.kernels.arrow import string_buffers
 from corpus_assets.kernels.fasttext_file import HIERARCHICAL_SOFTMAX, SOFTMAX, Dictionary, FastTextFile, read_fasttext
 from corpus_assets.kernels.fasttext_flat import best_of_rows, probability_of_row
+from corpus_assets.kernels.fasttext_tree import best_of_tree, huffman, probability_of_leaf
 
 END, LABEL_PREFIX = b"</s>", b"__label__"
-NO_PARENT = -1
 _END, _PREFIX = np.frombuffer(END, np.uint8), np.frombuffer(LABEL_PREFIX, np.uint8)
 _U32, _U64, _F32 = np.uint32, np.uint64, np.float32
 FNV_OFFSET, FNV_PRIME = _U32(2166136261), _U32(16777619)
 RUN_FACTOR = _U64(116049371)
-LOG_FLOOR = 1e-5
-"""What the library adds to a probability before its logarithm; it also cuts branches less likely than this."""
-MAX_DEPTH = 256
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class FastText:
         if self.file.loss != HIERARCHICAL_SOFTMAX:
             return best_of_rows(vectors, self.file.nodes, self.file.loss == SOFTMAX)
         labels, probabilities = np.empty(len(vectors), np.int64), np.empty(len(vectors), np.float32)
-        _best(vectors, self.file.nodes, *self._tree[:2], labels, probabilities)
+        best_of_tree(vectors, self.file.nodes, *self._tree[:2], labels, probabilities)
         return labels, probabilities
 
     def probability(self, vectors: np.ndarray, label: int) -> np.ndarray:
@@ -66,7 +60,7 @@ class FastText:
         if self.file.loss != HIERARCHICAL_SOFTMAX:
             return probability_of_row(vectors, self.file.nodes, self.file.loss == SOFTMAX, label)
         out = np.empty(len(vectors), np.float32)
-        _probability(vectors, self.file.nodes, *self._tree[1:], label, out)
+        probability_of_leaf(vectors, self.file.nodes, *self._tree[1:], label, out)
         return out
 
     @cached_property
@@ -84,7 +78,7 @@ class FastText:
 
     @cached_property
     def _tree(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return _huffman(self.file.dictionary.label_counts)
+        return huffman(self.file.dictionary.label_counts)
 
 
 def _word_table(dictionary: Dictionary) -> tuple[np.ndarray, ...]:
@@ -95,31 +89,6 @@ def _word_table(dictionary: Dictionary) -> tuple[np.ndarray, ...]:
     slots = np.full(1 << (4 * len(dictionary.words) + 1).bit_length(), -1, np.int32)
     _fill(slots, offsets, data)
     return slots, offsets, data
-
-
-def _huffman(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(children int64 (inner nodes, 2), parent int64, is_right bool) of the library's tree: leaves 0 to n - 1 are the
-    labels, which come by falling count; inner node i is number n + i.
-    """
-    n = len(counts)
-    weight = [*counts, *[10**15] * (n - 1)]
-    children, parent = np.zeros((max(n - 1, 0), 2), np.int64), np.full(2 * n - 1, NO_PARENT, np.int64)
-    is_right = np.zeros(2 * n - 1, np.bool_)
-    leaf, inner = n - 1, n
-    for node in range(n, 2 * n - 1):
-        lightest = []
-        for _ in range(2):
-            if leaf >= 0 and weight[leaf] < weight[inner]:
-                lightest.append(leaf)
-                leaf -= 1
-            else:
-                lightest.append(inner)
-                inner += 1
-        children[node - n] = lightest
-        weight[node] = sum(weight[one] for one in lightest)
-        parent[lightest] = node
-        is_right[lightest[1]] = True
-    return children, parent, is_right
 
 
 @njit(inline="always")
@@ -276,53 +245,3 @@ def _line_vectors(
             scale = _F32(1.0 / added)
             for q in range(out.shape[1]):
                 out[d, q] *= scale
-
-
-@njit(inline="always")
-def _right(node, vector):
-    """Probability, float32, that the way from a node goes right."""
-    total = _F32(0)
-    for q in range(vector.size):
-        total += node[q] * vector[q]
-    return _F32(1.0 / (1.0 + np.float64(math.exp(_F32(-total)))))
-
-
-@njit(inline="always")
-def _log(probability):
-    return _F32(math.log(np.float64(probability) + LOG_FLOOR))
-
-
-@njit(nogil=True, cache=True)
-def _best(vectors, nodes, children, parent, labels, probabilities):
-    """Depth first, left first; a branch that is already less likely than the best leaf is not followed."""
-    num_labels = nodes.shape[0]
-    stack, scores = np.empty(MAX_DEPTH, np.int64), np.empty(MAX_DEPTH, np.float32)
-    for d in range(vectors.shape[0]):
-        best, top = _F32(-np.inf), 1
-        labels[d], stack[0], scores[0] = -1, parent.size - 1, _F32(0)
-        while top:
-            top -= 1
-            node, score = stack[top], scores[top]
-            if score < best or score < _log(_F32(0)):
-                continue
-            if node < num_labels:
-                if score > best:
-                    labels[d], best = node, score
-                continue
-            right = _right(nodes[node - num_labels], vectors[d])
-            stack[top], scores[top] = children[node - num_labels, 1], score + _log(right)
-            left = _F32(1.0 - np.float64(right))
-            stack[top + 1], scores[top + 1] = children[node - num_labels, 0], score + _log(left)
-            top += 2
-        probabilities[d] = math.exp(best)
-
-
-@njit(nogil=True, cache=True)
-def _probability(vectors, nodes, parent, is_right, label, out):
-    for d in range(vectors.shape[0]):
-        score, node = _F32(0), label
-        while parent[node] != NO_PARENT:
-            right = _right(nodes[parent[node] - nodes.shape[0]], vectors[d])
-            score += _log(right if is_right[node] else _F32(1.0 - np.float64(right)))
-            node = parent[node]
-        out[d] = math.exp(score)
