@@ -6,34 +6,28 @@ the shards, which the lock holds: licences and rows of every source and shard, i
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpus_assets.commands.verify_report import Check, Say, VerifyReport
-from corpus_assets.commands.verify_rows import COMPARED, Published, add_rows
+from corpus_assets.commands import verify_told
+from corpus_assets.commands.verify_report import Say, VerifyReport
+from corpus_assets.commands.verify_rows import COMPARED, Published
+from corpus_assets.commands.verify_told import Told
 from corpus_assets.plans.published_version import CONFIG_COPY
 from corpus_assets.stages.sample_documents import is_in_sample
 from corpus_assets.validation import corpus_config as config_files
-from corpus_assets.validation import tables
 from corpus_assets.validation.ledger import check_row_for_version
-from formats import durable, evidence, evidence_schemas, ledger
+from formats import evidence, evidence_schemas
 from formats.corpus_config import CorpusConfig
 from formats.corpus_manifest import PII_KEYS
 from formats.errors import ConfigError, CorruptDataError
 from formats.languages import UNDETERMINED
-from formats.ledger import LedgerRow
 from formats.naming import VersionKey
 from formats.reasons import FILTER_BY_REASON, SITE_FILTERS, Reason
-from formats.stage_tables import PII_KINDS
 
-_KINDS = tuple(f"pii_{kind}" for kind in PII_KINDS)
-_THROUGH = (Reason.KEPT.value, Reason.TRAIN_NEAR_VAL.value, Reason.OVER_DOMAIN_CAP.value)
-"""What may become of a document that decontamination kept."""
 _FILES = (
     "documents",
     *(f"{name}.parquet" for name in evidence_schemas.SCHEMAS if name != "documents"),
@@ -65,7 +59,7 @@ def check_evidence(
     for name in _FILES:
         if not (evidence_schemas.table_names("documents", files) if name == "documents" else name in files):
             check.add(f"{folder / name}: is not in the seal; every version has it")
-    told = _read(folder, len(manifest["shards"]), check) if check.ok else None
+    told = verify_told.read(folder, len(manifest["shards"]), check) if check.ok else None
     if told is None:
         report.leave_out(_OF_CONTENT, "the evidence is not whole")
         return
@@ -86,98 +80,7 @@ def check_evidence(
             check.add(f"{folder}: {problem}")
 
 
-@dataclass
-class _Told:
-    """What the files of the evidence say, in state whose size does not depend on the number of documents."""
-
-    folder: Path
-    counts: dict[str, Any]
-    stages: dict[str, Any]
-    rows: dict[str, LedgerRow]
-    digests: list[int]
-    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    pii: Counter[str] = field(default_factory=Counter)
-    files: Counter[tuple[str, str]] = field(default_factory=Counter)
-    lineage: list[dict[str, Any]] = field(default_factory=list)
-    listed: Counter[str] = field(default_factory=Counter)
-    wordy: set[str] = field(default_factory=set)
-    near_items: set[str] = field(default_factory=set)
-    mixed: set[str] = field(default_factory=set)
-    strange_shards: int = 0
-
-    def of_verdict(self) -> Counter[str]:
-        found: Counter[str] = Counter()
-        for (_, verdict), n in self.verdicts.items():
-            found[verdict] += n
-        return found
-
-    def add_documents(self, batch: pa.RecordBatch) -> None:
-        pairs = pa.Table.from_batches([batch.select(["source_id", "verdict"])])
-        for found in pairs.group_by(pairs.column_names).aggregate([([], "count_all")]).to_pylist():
-            self.verdicts[found["source_id"], found["verdict"]] += found["count_all"]
-        if self.near_items:
-            through = pc.is_in(batch.column("verdict"), pa.array(_THROUGH, pa.large_string()))
-            self.near_items -= set(batch.filter(through).column("id").to_pylist())
-        if self.mixed:
-            undetermined = pc.equal(batch.column("lang"), UNDETERMINED)
-            self.mixed -= set(batch.filter(undetermined).column("id").to_pylist())
-        kept = batch.filter(pc.equal(batch.column("verdict"), Reason.KEPT.value))
-        kinds = [pc.fill_null(kept.column(name), 0) for name in _KINDS]
-        self.pii.update({kind: pc.sum(n).as_py() or 0 for kind, n in zip(PII_KINDS, kinds, strict=True)})
-        known = pc.less(kept.column("shard"), len(self.digests))
-        self.strange_shards += kept.num_rows - (pc.sum(known).as_py() or 0)
-        columns = {name: kept.column(name) for name in COMPARED if name != "pii_redactions"}
-        columns["pii_redactions"] = reduce(pc.add, kinds)
-        columns = {name: column.filter(known) for name, column in columns.items()}
-        add_rows(self.digests, kept.column("shard").filter(known).to_numpy(zero_copy_only=False), columns)
-
-    def add_files(self, batch: pa.RecordBatch) -> None:
-        for row in batch.to_pylist():
-            for name in ("records", "documents", "rejects"):
-                self.files[row["source_id"], name] += row[name]
-
-
-def _read(folder: Path, num_shards: int, check: Check) -> _Told | None:
-    """None, and a problem of the check, for a file that holds what it may not hold."""
-    try:
-        counts, stages = (_object(folder / name) for name in (evidence.COUNTS, evidence.STAGE_VERSIONS))
-        rows = {row.source_id: row for row in ledger.read(folder / evidence.LEDGER_ROWS)}
-        told = _Told(folder, counts, stages, rows, [0] * num_shards)
-        sealed = evidence.read_seal(folder)
-        # documents come last: they are held to the others
-        for name in sorted(evidence_schemas.TABLES, key=lambda name: name == "documents"):
-            if not evidence_schemas.table_names(name, sealed):
-                continue
-            for batch in evidence.read(folder, name):
-                tables.validate(batch, name, folder / name)
-                if name == "documents":
-                    told.add_documents(batch)
-                elif name == "files":
-                    told.add_files(batch)
-                elif name == "lineage":
-                    told.lineage += batch.to_pylist()
-                elif name == "listed_words":
-                    told.wordy.update(batch.filter(batch.column("too_many")).column("id").to_pylist())
-                elif name == "near_items":
-                    told.near_items.update(batch.column("id").to_pylist())
-                elif name == "mixed_languages":
-                    told.mixed.update(batch.column("id").to_pylist())
-                elif name == "listed_sites":
-                    told.listed.update(batch.column("reason").to_pylist())
-    except (CorruptDataError, ConfigError) as error:
-        check.add(error)
-        return None
-    return told
-
-
-def _object(path: Path) -> dict[str, Any]:
-    value = durable.json_of(path)
-    if not isinstance(value, dict):
-        raise CorruptDataError(path, "content", "a JSON object", type(value).__name__, "restore it from a copy")
-    return value
-
-
-def _sums(told: _Told, manifest: dict[str, Any]) -> Iterator[str]:
+def _sums(told: Told, manifest: dict[str, Any]) -> Iterator[str]:
     verdicts, dedup = told.of_verdict(), manifest["dedup"]
     by_filter: Counter[str] = Counter()
     for reason, n in verdicts.items():
@@ -207,7 +110,7 @@ def _sums(told: _Told, manifest: dict[str, Any]) -> Iterator[str]:
             yield f"documents dropped as {reason} are {verdicts[reason]}, listed_sites has {told.listed[reason]}"
 
 
-def _counts(told: _Told, published: Published | None) -> Iterator[str]:
+def _counts(told: Told, published: Published | None) -> Iterator[str]:
     """counts.json is what `corpus trace` and the datasheet tell."""
     if published is not None and told.counts.get("shard_bytes") != published.num_bytes:
         yield f"shards have {published.num_bytes} bytes, {evidence.COUNTS} says {told.counts.get('shard_bytes')}"
@@ -242,7 +145,7 @@ def _counts(told: _Told, published: Published | None) -> Iterator[str]:
         )
 
 
-def _sample(told: _Told, config: CorpusConfig) -> Iterator[str]:
+def _sample(told: Told, config: CorpusConfig) -> Iterator[str]:
     """Whoever was left out of the sample, or taken into it, was so by the draw."""
     if not config.is_sample:
         if n := told.of_verdict()[Reason.NOT_SAMPLED]:
@@ -266,7 +169,7 @@ def _without_zeros(counts: Any) -> Any:
     return {name: n for name, n in counts.items() if n} if isinstance(counts, dict) else counts
 
 
-def _config(told: _Told, manifest: dict[str, Any], published: Published | None) -> Iterator[str]:
+def _config(told: Told, manifest: dict[str, Any], published: Published | None) -> Iterator[str]:
     try:
         key = VersionKey(manifest["dataset"], manifest["version"])
         config = config_files.load(told.folder / CONFIG_COPY, key)
@@ -285,7 +188,7 @@ def _config(told: _Told, manifest: dict[str, Any], published: Published | None) 
         yield f"{CONFIG_COPY}: val_permille is {config.val_permille}, which does not explain the splits"
 
 
-def _ledger(told: _Told, manifest: dict[str, Any], published: Published | None) -> Iterator[str]:
+def _ledger(told: Told, manifest: dict[str, Any], published: Published | None) -> Iterator[str]:
     """Ledger rows against their digests in stage_versions.json and lineage, and lineage against the shards."""
     digests = {source: row.digest for source, row in told.rows.items()}
     for name, said in (("ledger_rows", digests), ("config_sha256", manifest["config_sha256"])):
@@ -317,7 +220,7 @@ def _ledger(told: _Told, manifest: dict[str, Any], published: Published | None) 
                 yield f"lineage of shard {shard} has {said} rows of {source} under {licence}, the shard {found}"
 
 
-def _kept(told: _Told, published: Published) -> Iterator[str]:
+def _kept(told: Told, published: Published) -> Iterator[str]:
     if told.strange_shards:
         yield f"{told.strange_shards} kept documents name a shard that there is not"
     for i, (said, found) in enumerate(zip(told.digests, published.digests, strict=True)):
