@@ -14,7 +14,7 @@ from pathlib import Path
 from formats import ledger, ledger_urls, userinfo
 from formats.errors import ConfigError, TransientError
 from formats.ledger_urls import STORE_SCHEMES
-from resources.download.http import FailedTry
+from resources.download.http_answer import FailedTry
 from resources.download.sources import Sources
 from resources.download.stores import require_driver
 from resources.download.wanted import HTTP_SCHEMES, masked

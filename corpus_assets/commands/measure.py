@@ -18,7 +18,7 @@ from formats import durable
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from formats.ledger import LedgerFile
-from resources.download.http import FailedTry
+from resources.download.http_answer import FailedTry
 from resources.download.progress import Progress, in_units
 from resources.download.sources import Sources
 from resources.download.wanted import masked

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from formats.errors import ConfigError, CorruptDataError, TransientError
 from resources.download.cache import Cache
-from resources.download.http import Answer, FailedTry, WrongTotal
+from resources.download.http_answer import Answer, FailedTry, WrongTotal
 from resources.download.partial_file import PartialFile, Validators, survey
 from resources.download.progress import Progress
 from resources.download.settings import FetchSettings

@@ -21,7 +21,7 @@ _READ_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class Validators:
-    """What names the content an answer had. `last_modified` only where it is strong (see http.py)."""
+    """What names the content an answer had. `last_modified` only where it is strong (see http_answer.py)."""
 
     etag: str | None = None
     last_modified: str | None = None

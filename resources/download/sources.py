@@ -8,7 +8,8 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 from resources.download.access import Access
-from resources.download.http import Answer, Connections
+from resources.download.http import Connections
+from resources.download.http_answer import Answer
 from resources.download.settings import FetchSettings
 from resources.download.stores import Stores
 from resources.download.wanted import HTTP_SCHEMES

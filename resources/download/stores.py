@@ -17,7 +17,7 @@ import fsspec
 from formats import canonical
 from formats.errors import ConfigError, CorpusError
 from resources.download.addresses import NotPublicError, host_of, public_addresses
-from resources.download.http import Answer, FailedTry
+from resources.download.http_answer import Answer, FailedTry
 from resources.download.partial_file import Validators
 from resources.download.settings import FetchSettings
 from resources.download.wanted import mask_foreign, masked

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.errors import ConfigError, TransientError
-from resources.download.http import Connections, _retry_after_seconds, _validators
+from resources.download.http import Connections
+from resources.download.http_answer import retry_after_seconds, validators_of
 from resources.download.partial_file import Validators
 from resources.download.settings import FetchSettings
 from tests.fault_server import Answer, FaultServer
@@ -117,12 +118,12 @@ MINUTE_AGO = "Mon, 06 Jan 2020 07:59:00 GMT"
     ],
 )
 def test_retry_after_is_seconds_or_a_date(headers, seconds):
-    assert _retry_after_seconds(headers) == seconds
+    assert retry_after_seconds(headers) == seconds
 
 
 @given(st.text(max_size=60))
 def test_any_retry_after_is_read_or_left_aside(text):
-    seconds = _retry_after_seconds({"Retry-After": text})
+    seconds = retry_after_seconds({"Retry-After": text})
     assert seconds is None or seconds >= 0
 
 
@@ -142,7 +143,7 @@ def test_any_retry_after_is_read_or_left_aside(text):
     ],
 )  # fmt: skip
 def test_only_strong_validators_go_into_if_range(headers, found, if_range):
-    assert _validators(headers) == found
+    assert validators_of(headers) == found
     assert found.if_range == if_range
 
 
