@@ -1,8 +1,9 @@
 """What a fastText classifier says about lines of text, as the library does, over Arrow buffers. Spec: fasttext.md.
 
 A line's vector is the mean of the vectors of its words, of their character n-grams (Bojanowski et al. 2017) and of runs
-of words. What is made of it depends on the loss: fasttext_tree.py, fasttext_flat.py. Sums run in float32 in the order of
-the library, so probabilities agree with it to some 1e-6. Releases the GIL. Cost: some 10 us for a line of 400 characters.
+of words. What is made of it depends on the loss: fasttext_tree.py, fasttext_flat.py. Sums run in float32 in the order
+of the library, so probabilities agree with it to some 1e-6. Releases the GIL. Cost: some 10 us for a line of 400
+characters.
 """
 
 from dataclasses import dataclass
