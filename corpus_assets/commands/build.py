@@ -93,13 +93,14 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
         ended = build_published.finish(Build(layout, engine), version, gone, verbose=verbose)
         if ended is not None:
             return ended
-    room = space.expected(Build(layout, engine), version)
+    looked_at = Build(layout, engine)  # for what is said first; what runs then looks anew
+    room = space.expected(looked_at, version)
     for one in room:
         print(f"space: {one}")
     if not ignore_space:
         space.hold(room)
-    hold_pinned(Build(layout, engine), version)
-    if said := taken_over.told(Build(layout, engine), version):
+    hold_pinned(looked_at, version)
+    if said := taken_over.told(looked_at, version):
         print(said)
     began = time.monotonic()
     with opened(layout, verbose=verbose) as (builder, checks):

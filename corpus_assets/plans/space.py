@@ -10,7 +10,7 @@ from pathlib import Path
 
 from corpus_assets.plans.for_people import num_bytes
 from corpus_assets.plans.pinned import Build, Version
-from corpus_assets.plans.standing import State, of_version
+from corpus_assets.plans.standing import State, at_first
 from formats import ledger, ledger_urls
 from formats.errors import ConfigError
 from formats.layout import Layout
@@ -49,7 +49,7 @@ def expected(build: Build, version: Version) -> list[Expected]:
     if layout.lock(version.key).exists():
         return []
     rows = {row.source_id: row for _, row in ledger.scan(layout.ledger)[0]}
-    stands = of_version(build, version)
+    stands = at_first(build, version)
     made, fetched = 0.0, 0
     for source in version.config.sources:
         if source in rows:  # else the build says what is wrong with the row

@@ -17,7 +17,15 @@ from corpus_assets.plans.eval_index import index_path
 from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.made_before import MadeBefore
 from corpus_assets.plans.near_edges import edges
-from corpus_assets.plans.pinned import Build, Pair, Version, hold_to_published_config, pinned_value, row_to_pin
+from corpus_assets.plans.pinned import (
+    Build,
+    Pair,
+    Version,
+    hold_to_published_config,
+    once_a_build,
+    pinned_value,
+    row_to_pin,
+)
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.source_stages import documents, measuring, signatures, verdicts
 from corpus_assets.plans.work import Output, being_made_now, nothing_is_made
@@ -92,6 +100,12 @@ def of_version(build: Build, version: Version, *, steps: bool = True) -> Version
         return VersionStanding({}, list(_published(build, version)), True)
     with nothing_is_made():
         return _by_steps(build, version, published)
+
+
+@once_a_build
+def at_first(build: Build, version: Version) -> VersionStanding:
+    """The same, as it was when it was first asked with this `build`: for what is said before anything is made."""
+    return of_version(build, version)
 
 
 def _by_steps(build: Build, version: Version, published: bool) -> VersionStanding:

@@ -2,7 +2,7 @@
 
 from corpus_assets.plans.for_people import plural, shortened
 from corpus_assets.plans.pinned import Build, Version
-from corpus_assets.plans.standing import OF_SOURCE, OF_VERSION, State, of_version
+from corpus_assets.plans.standing import OF_SOURCE, OF_VERSION, State, at_first
 
 _NAMES_CHARS = 80
 
@@ -16,7 +16,7 @@ def told(build: Build, version: Version) -> str | None:
     pinned = set(layout.work("ledger_entry", "").glob("*.json"))
     if not pinned or layout.lock(version.key).exists() or pinned & {layout.pinned_row(pair) for pair in version.pairs}:
         return None
-    stands = of_version(build, version)
+    stands = at_first(build, version)
     there = {name: {one.asset for one in found if one.state is State.DONE} for name, found in stands.sources.items()}
     counts = {asset: sum(asset in assets for assets in there.values()) for asset in OF_SOURCE}
     words = [f"{asset} of {n:,}" for asset, n in counts.items() if n]
