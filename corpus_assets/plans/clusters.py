@@ -13,6 +13,7 @@ from corpus_assets.plans.connected import find_components, find_keepers
 from corpus_assets.plans.keepers import ranks, shards_of
 from corpus_assets.plans.near_edges import edges
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
+from corpus_assets.plans.raw_order import in_raw_order
 from corpus_assets.plans.work import Output, identity
 from corpus_assets.stages import sorted_rows, survivors
 from corpus_assets.stages.side_rows import column
@@ -137,13 +138,7 @@ def dedup_clusters(build: Build, pairs: list[Pair]) -> Output:
         written = dataset.write_shard(
             0, folder / "decided" / "part.parquet", table.to_batches(), survivors.DECISIONS, row_group_bytes=1 << 25
         )
-        by_shard = build.engine.sort_reduce(
-            Dataset(survivors.DECISIONS, (written,)),
-            Task(f"{_STAGES}.sorted_rows:as_they_come"),
-            Dest(folder / "by_shard", survivors.DECISIONS),
-            bucket="shard",
-            keys=("k",),
-        )
+        by_shard = in_raw_order(build.engine, Dataset(survivors.DECISIONS, (written,)), folder / "by_shard")
         per_shard = {
             shard: {"source_id": source} for source, mine in zip(sources, shards, strict=True) for shard in mine
         }

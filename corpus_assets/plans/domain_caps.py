@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.pinned import Build, Pair
+from corpus_assets.plans.raw_order import in_raw_order
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import domain_caps, match_sites, site_names, sorted_rows
 from corpus_assets.stages.place_rows import make_ids
@@ -49,13 +50,7 @@ def capped(build: Build, pairs: list[Pair], scrubbed: Dataset, withheld: Dataset
             bucket="bucket",
             keys=("domain", "draw", "shard", "k"),
         )
-        return build.engine.sort_reduce(
-            over,
-            Task(f"{_STAGES}.sorted_rows:as_they_come"),
-            Dest(folder, domain_caps.CAPPED),
-            bucket="shard",
-            keys=("k",),
-        )
+        return in_raw_order(build.engine, over, folder)
 
     return Output(build.layout, ident, domain_caps.CAPPED, make, str(pairs[0].version))
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
+from corpus_assets.plans.raw_order import in_raw_order
 from corpus_assets.plans.source_stages import documents, signals, verdicts
 from corpus_assets.plans.work import Output, buckets_for, identity
 from corpus_assets.stages import exact_duplicates, keeper_order, sorted_rows
@@ -66,12 +67,6 @@ def ranks(build: Build, pairs: list[Pair]) -> Output:
             bucket="bucket",
             keys=("exact_digest", "rank"),
         )
-        return build.engine.sort_reduce(
-            with_keepers,
-            Task(f"{_STAGES}.sorted_rows:as_they_come"),
-            Dest(folder, keeper_order.RANKS),
-            bucket="shard",
-            keys=("k",),
-        )
+        return in_raw_order(build.engine, with_keepers, folder)
 
     return Output(build.layout, ident, keeper_order.RANKS, make, str(pairs[0].version))

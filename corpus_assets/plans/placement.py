@@ -10,6 +10,7 @@ from corpus_assets.plans.domain_caps import capped
 from corpus_assets.plans.keepers import shards_of
 from corpus_assets.plans.near_edges import edges
 from corpus_assets.plans.pinned import Build, Pair, once_a_build
+from corpus_assets.plans.raw_order import in_raw_order
 from corpus_assets.plans.scrub import scrubbed_docs
 from corpus_assets.plans.source_stages import documents
 from corpus_assets.plans.work import Output, buckets_for, identity
@@ -47,13 +48,7 @@ def withheld(build: Build, pairs: list[Pair]) -> Output:
         written = dataset.write_shard(
             0, folder / "found" / "part.parquet", table.to_batches(), protect_val.WITHHELD, row_group_bytes=1 << 25
         )
-        return build.engine.sort_reduce(
-            Dataset(protect_val.WITHHELD, (written,)),
-            Task(f"{_STAGES}.sorted_rows:as_they_come"),
-            Dest(folder, protect_val.WITHHELD),
-            bucket="shard",
-            keys=("k",),
-        )
+        return in_raw_order(build.engine, Dataset(protect_val.WITHHELD, (written,)), folder)
 
     return Output(build.layout, ident, protect_val.WITHHELD, make, str(pairs[0].version))
 
@@ -148,12 +143,6 @@ def placed_rows(build: Build, pairs: list[Pair]) -> Output:
             bucket="bucket",
             keys=("root", "row"),
         )
-        return build.engine.sort_reduce(
-            clustered,
-            Task(f"{_STAGES}.sorted_rows:as_they_come"),
-            Dest(folder, place_rows.PLACED),
-            bucket="shard",
-            keys=("k",),
-        )
+        return in_raw_order(build.engine, clustered, folder)
 
     return Output(build.layout, ident, place_rows.PLACED, make, str(pairs[0].version))

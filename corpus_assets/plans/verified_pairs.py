@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from corpus_assets.kernels.shingles import HeldSets
 from corpus_assets.plans import connected
+from corpus_assets.plans.raw_order import in_raw_order
 from corpus_assets.plans.work import buckets_for
 from corpus_assets.stages import verify_pairs
 from corpus_assets.stages.side_rows import column
@@ -100,13 +101,7 @@ def _participants_by_sorts(engine: Engine, ranked: Dataset, candidates: Dataset,
         bucket="bucket",
         keys=verify_pairs.KEYS,
     )
-    return engine.sort_reduce(
-        marked,
-        Task("corpus_assets.stages.sorted_rows:as_they_come"),
-        Dest(folder / "participants", verify_pairs.PARTICIPANTS),
-        bucket="shard",
-        keys=("k",),
-    )
+    return in_raw_order(engine, marked, folder / "participants")
 
 
 def _compared_by_sorts(engine: Engine, sets: Dataset, candidates: Dataset, threshold: int, folder: Path) -> Dataset:
