@@ -16,6 +16,9 @@ from formats.naming import VersionKey
 if TYPE_CHECKING:
     from corpus_assets.plans.capacity import Plan
 
+_MOST, _SHORTEST_STEP = 1e18, 1e-6
+"""Beyond what anybody has, and short of what no longer is a number."""
+
 
 def add_parser(subparsers: Any) -> None:
     """Add `plan` to the command line."""
@@ -41,7 +44,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0: the plan is printed. Raises ConfigError for a version whose documents are not made yet."""
-    size = args.documents or args.tokens
+    size = args.tokens if args.documents is None else args.documents
     if (args.version is None) != (size is None) or (size is None and args.ranks is None):
         raise ConfigError("expected VERSION with --documents or --tokens, or --ranks with --step-seconds, or both")
     rate = None if args.ranks is None else _loader_rate(args)
@@ -61,8 +64,11 @@ def _loader_rate(args: argparse.Namespace) -> LoaderRate:
     if args.step_seconds is None:
         raise ConfigError("--ranks: how long does a step take? Say it with --step-seconds")
     numbers = (args.ranks, args.sequences, args.seq_len)
-    if min(numbers) < 1 or not 0 < args.step_seconds < math.inf:
-        raise ConfigError("--ranks, --sequences, --seq-len: expected 1 or more, and --step-seconds more than 0")
+    if not (min(numbers) >= 1 and max(numbers) <= _MOST) or not _SHORTEST_STEP <= args.step_seconds < math.inf:
+        raise ConfigError(
+            f"expected --ranks, --sequences and --seq-len from 1 to {_MOST:g}, and --step-seconds from "
+            f"{_SHORTEST_STEP:g} on"
+        )
     return LoaderRate(args.ranks, args.sequences, args.seq_len, args.token_bytes, args.step_seconds)
 
 
@@ -71,8 +77,8 @@ def _corpus_plan(args: argparse.Namespace, size: float) -> "Plan":
     from corpus_assets.plans.pinned import Build, load_pairs
     from resources.engines.local import LocalEngine
 
-    if args.cores < 1 or not size >= 1:
-        raise ConfigError("--documents, --tokens and --cores: expected 1 or more")
+    if args.cores < 1 or not 1 <= size <= _MOST:
+        raise ConfigError(f"expected --documents or --tokens from 1 to {_MOST:g}, and --cores of 1 or more")
     pairs = load_pairs(args.layout, VersionKey.parse(args.version))
     engine = LocalEngine(scratch=args.layout.corpus / "work" / "scratch", processes=False)
     rates = capacity.measure(Build(args.layout, engine), pairs, capacity.SIZES, say=_say)

@@ -18,6 +18,7 @@ from corpus_assets.kernels.exact_text import normalize, text_digests
 from corpus_assets.plans import evidence_lookup
 from corpus_assets.plans.evidence_lookup import DocumentRows
 from corpus_assets.plans.extraction_errors import extraction_of
+from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.mixed_texts import mixed_languages
 from corpus_assets.plans.published_version import PublishedVersion, open_published
 from corpus_assets.plans.reason_words import failed_rules, in_words, passed_filters
@@ -221,7 +222,7 @@ class _Tracer:
             raw = self._raw_set(source) if total else None
             if raw is None:
                 continue
-            self._result.searched.append(f"{self._version.key}: {total:,} rejected records of {source}")
+            self._result.searched.append(f"{self._version.key}: {plural(total, 'rejected record')} of {source}")
             name = raw.folder.joinpath(raw_set.REJECTS).relative_to(self._version.layout.root).as_posix()
             for number, reject in enumerate(raw_set_rows.read_rejects(raw)):
                 if reject["url"] == url:

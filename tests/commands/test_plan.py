@@ -34,6 +34,12 @@ def test_it_is_told_in_words_that_name_what_it_was_made_of(tmp_path: Path, capsy
         ("--ranks", "4", "--step-seconds", "0"),
         ("--ranks", "4", "--step-seconds", "nan"),
         ("--ranks", "4", "--step-seconds", "inf"),
+        ("--ranks", "4", "--step-seconds", "1e-320"),
+        ("--ranks", "9" * 26, "--step-seconds", "1"),
+        ("starter.v1", "--documents", "inf"),
+        ("starter.v1", "--documents", "nan"),
+        ("starter.v1", "--documents", "0"),
+        ("starter.v1", "--tokens", "1e300"),
         ("--ranks", "4", "--step-seconds", "1", "--seq-len", "-1"),
     ],
 )

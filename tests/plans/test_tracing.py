@@ -165,9 +165,9 @@ def test_what_is_not_there_is_not_found_and_what_was_searched_is_said(layout, wo
     assert not found.found
     assert found.searched == [
         "tiny.v1: 9 documents",
-        "tiny.v1: 1 rejected records of fables",
+        "tiny.v1: 1 rejected record of fables",
         "tiny.v2: 9 documents",
-        "tiny.v2: 1 rejected records of fables",
+        "tiny.v2: 1 rejected record of fables",
     ]
 
 
