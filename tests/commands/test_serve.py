@@ -1,34 +1,19 @@
-"""`corpus serve`: what it answers, to whom, and that nothing from outside gets further than it should."""
+"""`corpus serve`: what it answers, and that nothing from outside gets further than it should."""
 
 import hashlib
-import http.client
-import json
 import shutil
-import socket
-import threading
-from contextlib import contextmanager, suppress
 
 import pytest
-import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlette.testclient import TestClient
 
-from corpus_assets.commands import serve, serve_requests
-from corpus_assets.commands.serve_app import make_app
 from corpus_assets.plans.snapshot_corpus import snapshots_below
-from corpus_assets.validation import token_config as config_files
-from formats.errors import ConfigError
 from formats.layout import Layout
-from formats.naming import TokensKey
 from formats.snapshot import manifest, token_shard
 from tests import faults
+from tests.commands.serving import body, client_of
 from tests.plans import tiny_snapshot
-from tests.plans.tiny_corpus import V1
 from tests.plans.tiny_snapshot import SEQ_LEN
-
-TOKEN = "a-token-for-these-tests-alone"
-BEARER = {"authorization": f"Bearer {TOKEN}"}
 
 
 @pytest.fixture(scope="module")
@@ -41,21 +26,6 @@ def copied(served, tmp_path):
     """A root of the test's own that it may write to and break."""
     shutil.copytree(served[0].root, tmp_path / "root")
     return Layout(tmp_path / "root"), served[1]
-
-
-def client_of(layout, token=TOKEN, **options):
-    return TestClient(
-        make_app(layout, token, **options), base_url="http://127.0.0.1:8330", raise_server_exceptions=False
-    )
-
-
-def config(**changes):
-    tokenizer = {"path": "tokenizer.json", "sha256": "a" * 64}
-    return {"tokens": "t4k", "tokenizer": tokenizer, "end_of_document": "<|end|>", "seq_len": 4096, **changes}
-
-
-def body(**changes):
-    return {"dataset": "tiny", "version": "v1", "config": config(), **changes}
 
 
 def trace(client, snapshot, shard="train/web/00000.bin", offset=0):
@@ -220,209 +190,3 @@ def test_what_nobody_foresaw_is_a_failure_without_its_traceback(served, monkeypa
     monkeypatch.setattr("corpus_assets.commands.serve_answers.of_snapshot", broken)
     answer = client_of(served[0]).get(f"/snapshots/{served[1].snapshot_id}")
     assert (answer.status_code, answer.json()) == (500, {"error": "the server failed; its log says why"})
-
-
-def test_without_a_token_nobody_writes(copied):
-    layout, _ = copied
-    before = sorted(layout.root.rglob("*"))
-    client = client_of(layout, token=None)
-    for headers in ({}, BEARER, {"authorization": "Bearer "}, {"authorization": "Bearer None"}):
-        assert client.post("/snapshots", json=body(), headers=headers).status_code == 403
-    for verb in ("put", "delete", "patch", "post"):
-        assert getattr(client, verb)(f"/snapshots/{snapshots_below(layout)[0]}").status_code == 405
-    assert sorted(layout.root.rglob("*")) == before
-
-
-@pytest.mark.parametrize(
-    "given_header",
-    ["", "Bearer", "Bearer ", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}x", f"Bearer  {TOKEN}", f"Basic {TOKEN}", TOKEN,
-     f"Bearer {TOKEN.upper()}", "Bearer \xff\xfe"],
-)  # fmt: skip
-def test_another_token_is_refused_before_the_body_is_read(copied, given_header):
-    layout, _ = copied
-    headers = {"authorization": given_header.encode("latin-1")} if given_header else {}
-    answer = client_of(layout).post("/snapshots", content=b"{" * 10_000_000, headers=headers)
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert not layout.token_config(TokensKey(V1, "t4k")).exists()
-
-
-def test_tokens_are_compared_in_constant_time(monkeypatch, copied):
-    compared = []
-    real = serve_requests.hmac.compare_digest
-    monkeypatch.setattr(serve_requests.hmac, "compare_digest", lambda a, b: compared.append((a, b)) or real(a, b))
-    client_of(copied[0]).post("/snapshots", json=body(), headers={"authorization": "Bearer x"})
-    ((one, other),) = compared
-    assert len(one) == len(other) == 32  # digests: neither length nor prefix of the token shows
-
-
-def test_a_config_is_written_as_a_file_that_the_reader_takes(copied):
-    layout, _ = copied
-    client, key = client_of(layout), TokensKey(V1, "t4k")
-    answer = client.post("/snapshots", json=body(), headers=BEARER)
-    assert answer.status_code == 202
-    assert answer.json()["build_id"] == str(key)
-    found = config_files.load(layout.token_config(key), key)
-    assert (found.config_sha256, found.seq_len) == (answer.json()["config_sha256"], 4096)
-    again = client.post("/snapshots", json=body(), headers=BEARER)
-    assert (again.status_code, again.json()) == (202, answer.json())
-    before = layout.token_config(key).read_bytes()
-    other = client.post("/snapshots", json=body(config=config(seq_len=8)), headers=BEARER)
-    assert (other.status_code, layout.token_config(key).read_bytes()) == (409, before)
-    assert [path for path in layout.configs.rglob("*") if path.name.startswith(".")] == []
-
-
-@pytest.mark.parametrize(
-    ("change", "status", "says"),
-    [
-        ({"config": config(seq_len=0)}, 422, "seq_len: expected a whole number"),
-        ({"config": config(more=1)}, 422, "more: unknown setting"),
-        ({"config": config(tokens="../../x")}, 422, "tokens: "),
-        ({"config": config(tokens="a.b")}, 422, "tokens: "),
-        ({"config": config(end_of_document="a\nb")}, 422, "end_of_document"),
-        ({"config": config(tokenizer={"path": "/etc/passwd", "sha256": "a" * 64})}, 422, "tokenizer.path"),
-        ({"config": config(tokenizer={"path": "a/../../b", "sha256": "a" * 64})}, 422, "tokenizer.path"),
-        ({"config": config(tokenizer={"path": "..", "sha256": "a" * 64})}, 422, "tokenizer.path"),
-        ({"config": config(tokenizer={"path": "a\\b", "sha256": "a" * 64})}, 422, "tokenizer.path"),
-        ({"config": config(tokenizer={"path": ".dagster/x", "sha256": "a" * 64})}, 422, "tokenizer.path"),
-        ({"config": None}, 422, "expected an object"),
-        ({"dataset": "../x"}, 422, "is not a name"),
-        ({"dataset": "raw"}, 422, "is reserved"),
-        ({"dataset": ["a"]}, 422, "is not a name"),
-        ({"version": "v9"}, 404, "has no config"),
-        ({"more": 1}, 422, "and no more"),
-    ],
-)
-def test_a_config_that_the_reader_would_refuse_is_refused_and_not_written(copied, change, status, says):
-    layout, _ = copied
-    before = sorted(layout.configs.rglob("*"))
-    answer = client_of(layout).post("/snapshots", json=body(**change), headers=BEARER)
-    assert answer.status_code == status
-    assert says in json.dumps(answer.json())
-    assert sorted(layout.configs.rglob("*")) == before
-
-
-@pytest.mark.parametrize(
-    ("data", "status"),
-    [
-        (b"", 422),
-        (b"{", 422),
-        (b"[" * 100_000, 422),
-        (json.dumps(body()).replace('"version": "v1"', '"version": "v9", "version": "v1"').encode(), 422),
-        (b'{"dataset": NaN}', 422),
-        (b'{"dataset": ' + b"9" * 10_000 + b"}", 422),
-        (b"\xff\xfe{}", 422),
-        (b'{"dataset": "\\ud800", "version": "v1", "config": {}}', 422),
-        (b"null", 422),
-        (b" " * (serve_requests.MAX_BODY_BYTES + 1), 413),
-    ],
-)
-def test_a_body_of_any_kind_is_answered(copied, data, status):
-    layout, _ = copied
-    headers = {**BEARER, "content-type": "application/json"}
-    answer = client_of(layout).post("/snapshots", content=data, headers=headers)
-    assert (answer.status_code, bool(answer.json()["error"])) == (status, True)
-    pieces = client_of(layout).post("/snapshots", content=iter([data[:5], data[5:]]), headers=headers)
-    assert pieces.status_code == status
-
-
-@pytest.mark.parametrize("deep", [b"[" * 100_000, b'{"a":' * 40_000])
-def test_a_body_that_is_nested_too_deeply_is_told_so_in_words(copied, deep):
-    headers = {**BEARER, "content-type": "application/json"}
-    answer = client_of(copied[0]).post("/snapshots", content=deep, headers=headers)
-    assert (answer.status_code, answer.json()) == (
-        422,
-        {"error": "the body is nested too deeply; a config has a few levels"},
-    )
-
-
-def test_another_kind_of_body_is_refused(copied):
-    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
-        answer = client_of(copied[0]).post("/snapshots", content=b"{}", headers={**BEARER, "content-type": kind})
-        assert answer.status_code == 415
-
-
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "", "evil.example:8330", "[::1", "a b", "localhost:x"]
-)
-def test_a_name_of_somebody_elses_does_not_lead_here(served, host):
-    answer = client_of(served[0]).get("/", headers={"host": host})
-    assert answer.status_code == 400
-    assert client_of(served[0], only_loopback=False).get("/", headers={"host": host}).status_code == 200
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8330", "localhost:1", "LOCALHOST", "[::1]:8330", "[::1]"])
-def test_the_loopback_by_any_of_its_names_does(served, host):
-    assert client_of(served[0]).get("/", headers={"host": host}).status_code == 200
-
-
-@contextmanager
-def running(layout):
-    """(host, port) of a real server in a thread."""
-    listener = socket.create_server(("127.0.0.1", 0))  # who connects waits in its queue until the server is there
-    server = uvicorn.Server(uvicorn.Config(make_app(layout, TOKEN), log_level="critical"))
-    thread = threading.Thread(target=server.run, args=([listener],))
-    thread.start()
-    try:
-        yield listener.getsockname()
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
-
-
-def begin_of_answer(address, data):
-    """The first bytes that come back; none where the server cuts the connection, before or after it has read all."""
-    with socket.create_connection(address, timeout=600) as raw, suppress(ConnectionError):
-        raw.sendall(data)
-        return raw.recv(64)
-    return b""
-
-
-def test_a_real_server_answers_over_a_socket_and_survives_what_is_no_http(served):
-    layout, snapshot = served
-    with running(layout) as address:
-        for data in (b"\x00" * 100, b"GET / HTTP/9.9\r\n\r\n", b"GET " + b"/" * 200_000 + b" HTTP/1.1\r\n\r\n",
-                     b"POST /snapshots HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: -5\r\n\r\n"):  # fmt: skip
-            assert not begin_of_answer(address, data).startswith(b"HTTP/1.1 200")
-        connection = http.client.HTTPConnection(*address, timeout=600)
-        connection.request("GET", f"/snapshots/{snapshot.snapshot_id}/manifest")
-        answer = connection.getresponse()
-        assert (answer.status, answer.getheader("server")) in ((200, None), (200, "uvicorn"))
-        assert manifest.id_of(json.loads(answer.read())) == snapshot.snapshot_id
-        connection.close()
-
-
-def test_a_body_that_does_not_come_is_given_up(served, monkeypatch):
-    monkeypatch.setattr(serve_requests, "BODY_SECONDS", 0.2)
-    head = f"POST /snapshots HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {TOKEN}\r\n"
-    head += "content-type: application/json\r\ncontent-length: 10\r\n\r\n{"
-    with running(served[0]) as address, socket.create_connection(address, timeout=600) as raw:
-        raw.sendall(head.encode())
-        assert raw.recv(64).startswith(b"HTTP/1.1 408")
-
-
-def test_the_token_comes_from_a_file_or_the_environment(tmp_path, monkeypatch):
-    monkeypatch.delenv(serve.TOKEN, raising=False)
-    assert serve.read_token(None) is None
-    (tmp_path / "token").write_text(f"{TOKEN}\n")
-    assert serve.read_token(tmp_path / "token") == TOKEN
-    monkeypatch.setenv(serve.TOKEN, "another-token-of-the-environment")
-    assert serve.read_token(None) == "another-token-of-the-environment"
-    assert serve.read_token(tmp_path / "token") == TOKEN
-
-
-@pytest.mark.parametrize("text", ["", "short", "with spaces in it, many", "x" * 2000, "ü" * 20])
-def test_a_token_that_is_no_secret_is_refused_without_being_shown(tmp_path, text):
-    (tmp_path / "token").write_text(text)
-    with pytest.raises(ConfigError) as refused:
-        serve.read_token(tmp_path / "token")
-    assert not text or text not in str(refused.value)
-    with pytest.raises(ConfigError, match="cannot be read"):
-        serve.read_token(tmp_path / "none")
-
-
-def test_it_is_reachable_from_this_machine_alone_unless_it_is_told_otherwise():
-    from corpus_assets import cli
-
-    args = cli.parser().parse_args(["serve"])
-    assert (args.host, args.token_file) == ("127.0.0.1", None)
