@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import corpus_assets.start  # noqa: F401  first: it makes loading the rest faster
-from corpus_assets.commands import words
+from corpus_assets.commands import live_output, words
 from corpus_assets.commands.exit_codes import Parser
 from formats import userinfo
 from formats.errors import ConfigError, CorpusError
@@ -112,10 +112,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # now: at the interpreter's exit nobody would put a failure in words
     except BrokenPipeError:  # `corpus trace … | head`: the reader has what it wanted
-        _give_up_output()
+        live_output.give_up(sys.stdout)
         return READER_GONE
     except OSError as error:
-        _give_up_output()
+        live_output.give_up(sys.stdout)
         print(f"corpus: {userinfo.mask(words.of_os_error(error))}", file=sys.stderr)
         return FAILED
 
@@ -134,16 +134,6 @@ def _run(argv: Sequence[str] | None) -> int:
         clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # of the ^C and the line of progress
         print(f"{clear}corpus: stopped; a rerun goes on from what is finished", file=sys.stderr)
         return STOPPED
-
-
-def _give_up_output() -> None:
-    """Let what the output does not take go nowhere, so that the interpreter does not try it again at its exit."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 if __name__ == "__main__":
