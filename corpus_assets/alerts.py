@@ -7,22 +7,29 @@ third one tries again what a receiver did not take.
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from resources.alert_words import UI_VARIABLE
 from resources.download.wanted import mask_values, masked
 from resources.mail import Mail
 from resources.outbox import Outbox, Receiver
 from resources.slack import Slack
 from resources.webhook import Webhook
 
-UI_VARIABLE = "CORPUS_UI_URL"
-"""Where people reach the UI, for the links to runs; `corpus up` sets it where it is not set."""
 _WORDS = ("what_is_wrong",)
 """Metadata of a failed check that its description says already."""
+
+_OF_NOTHING = "marked as failed from outside the execution context."
+_DIED = re.compile(
+    r"(?:Run execution process|Subprocess for) .*?"
+    r"((?:was terminated by signal|unexpectedly exited|terminated unexpectedly) .*)"
+)
+"""How the code server says it, of a process at work and of one that had only begun."""
 
 
 def failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, Any]]:
@@ -70,6 +77,18 @@ def failed_steps(instance: dg.DagsterInstance, run_id: str) -> list[dict[str, st
     return found
 
 
+def _why_failed(instance: dg.DagsterInstance, run_id: str, message: str) -> str:
+    """Dagster's message, but for a run whose process died: of that, the code server noted how just before."""
+    if not message.endswith(_OF_NOTHING):
+        return message
+    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT).records
+    for event in (record.event_log_entry.dagster_event for record in reversed(records)):
+        error = event.engine_event_data.error if event else None
+        if event and (found := _DIED.search(f"{event.message} {error.message if error else ''}")):
+            return f"its process died: it {found[1].strip()}"
+    return message
+
+
 def outbox(instance: dg.DagsterInstance) -> Outbox:
     """Where alerts wait: beside the instance's own files."""
     return Outbox(Path(instance.storage_directory()) / "alerts")
@@ -100,7 +119,7 @@ def alert(context: dg.RunStatusSensorContext, receivers: Sequence[Receiver]) -> 
         "partition": partition or None,
         "source": source or None,
         "version": version or None,
-        "message": context.dagster_event.message if failed else None,
+        "message": _why_failed(context.instance, run.run_id, context.dagster_event.message or "") if failed else None,
         "failed_steps": failed_steps(context.instance, run.run_id),
         "failed_checks": found,
     }
@@ -146,5 +165,6 @@ def deliver_waiting_alerts(
     context: dg.SensorEvaluationContext, webhook: Webhook, slack: Slack, mail: Mail
 ) -> dg.SkipReason:
     """Raises TransientError, which the tick shows, while one is not taken."""
-    delivered = outbox(context.instance).deliver(receivers(webhook, slack, mail))
-    return dg.SkipReason(f"{delivered} waiting alerts delivered")
+    told = receivers(webhook, slack, mail)
+    delivered = outbox(context.instance).deliver(told)
+    return dg.SkipReason(f"{delivered} waiting alerts delivered, {outbox(context.instance).waiting(told)} wait")

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from resources.outbox import Alert
 
+UI_VARIABLE = "CORPUS_UI_URL"
+"""Where people reach the UI, for the links to runs; `corpus up` sets it where it is not set."""
 MAX_FAILURES = 20
 """So many checks and steps are told, each; the run's page has them all."""
 MAX_WORDS = 1_000
@@ -43,7 +45,8 @@ def failures(alert: Alert) -> list[tuple[str, str]]:
     """A heading and the words of each check and step that failed, with the figures of a check: the rows at fault."""
     checks = [_check(check) for check in alert.get("failed_checks") or []]
     steps = [(f"Step {step['step']} raised", step["error"]) for step in alert.get("failed_steps") or []]
-    if not checks and not steps and alert.get("message"):
+    stopped = any(check.get("blocking") for check in alert.get("failed_checks") or [])
+    if not stopped and not steps and alert.get("message"):  # else it says no more than they do
         steps = [("The run said", alert["message"])]
     found = []
     for part, what in ((checks, "checks"), (steps, "steps")):

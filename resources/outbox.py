@@ -81,6 +81,10 @@ class Outbox:
             raise TransientError("; ".join(failed))
         return sum(taken for taken, _ in passes)
 
+    def waiting(self, receivers: Sequence[Receiver]) -> int:
+        """How many alerts wait for these receivers."""
+        return sum(1 for receiver in receivers for _ in (self.folder / receiver.name).glob("*.json"))
+
     def _deliver_to(self, receiver: Receiver) -> tuple[int, str]:
         """How many were taken, and what went wrong, if anything."""
         box, taken, wrong = self.folder / receiver.name, 0, ""

@@ -6,11 +6,14 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.events import EngineEventData
+from dagster._utils import get_run_crash_explanation
+from dagster._utils.error import SerializableErrorInfo
 
 from formats.errors import TransientError
 from formats.layout import Layout
 from formats.naming import PairKey
-from resources import outbox
+from resources import alert_words, outbox
 from resources.mail import Mail
 from resources.outbox import Receiver as Told
 from resources.slack import Slack
@@ -89,6 +92,36 @@ def test_a_warning_of_a_run_that_succeeded_is_told(tmp_path: Path, instance: dg.
     assert "web@tiny.v1: the ledger's row changed since it was pinned: title" in check["description"]
 
 
+@pytest.mark.parametrize(
+    ("noted", "error", "told"),
+    [
+        (get_run_crash_explanation("Run execution process for a-b", -9), None, "was terminated by signal 9 (SIGKILL)"),
+        (get_run_crash_explanation("Run execution process for a-b", 3), None, "unexpectedly exited with code 3."),
+        (
+            "Caught an unrecoverable error",
+            "GRPC server: Subprocess for a-b terminated unexpectedly with exit code -9",
+            "terminated unexpectedly with exit code -9",
+        ),
+    ],
+)
+def test_a_run_whose_process_died_is_told_as_such(
+    instance: dg.DagsterInstance, noted: str, error: str | None, told: str
+) -> None:
+    from corpus_assets import alerts
+
+    run = instance.create_run_for_job(dg.GraphDefinition(name="of_nothing").to_job())
+    found = SerializableErrorInfo(f"{error}\n", ["a stack\n"], "DagsterLaunchFailedError") if error else None
+    instance.report_engine_event(noted, run, EngineEventData(error=found))
+    event, failed = instance.report_run_failed(run), instance.get_run_by_id(run.run_id)
+    assert failed
+    context = dg.build_run_status_sensor_context("alerts", event, instance, failed)
+    with Receiver() as receiver:
+        alerts.alert(context, [Webhook(url=receiver.url)])
+    (alert,) = receiver.taken
+    assert alert["message"].startswith(f"its process died: it {told}")
+    assert ("The run said", alert["message"]) in [(head, words) for head, words in alert_words.failures(alert)]
+
+
 def test_of_a_run_without_fault_nothing_is_told(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     assert told(tiny.copy(tmp_path / "root"), instance, WEB, "ledger_entry") == []
 
@@ -108,8 +141,8 @@ def test_an_alert_that_was_not_taken_is_told_by_the_sensor_that_tries_again(
         sensor = defs.get_sensor_def("deliver_waiting_alerts")
         with pytest.raises(Exception, match="503"):
             sensor.evaluate_tick(context)
-        assert sensor.evaluate_tick(context).skip_message == "1 waiting alerts delivered"
-        assert sensor.evaluate_tick(context).skip_message == "0 waiting alerts delivered"
+        assert sensor.evaluate_tick(context).skip_message == "1 waiting alerts delivered, 0 wait"
+        assert sensor.evaluate_tick(context).skip_message == "0 waiting alerts delivered, 0 wait"
         alert_of(ran, instance, webhook)  # a sensor that begins anew sees the run again
     assert [alert["run_id"] for alert in receiver.taken] == [ran.run_id]
 
@@ -143,8 +176,8 @@ def test_every_channel_that_is_set_is_told_once_while_one_is_down(
             context = dg.build_sensor_context(instance, resources=resources)
             with pytest.raises(Exception, match="500"):
                 sensor.evaluate_tick(context)
-            assert sensor.evaluate_tick(context).skip_message == "1 waiting alerts delivered"
-            assert sensor.evaluate_tick(context).skip_message == "0 waiting alerts delivered"
+            assert sensor.evaluate_tick(context).skip_message == "1 waiting alerts delivered, 0 wait"
+            assert sensor.evaluate_tick(context).skip_message == "0 waiting alerts delivered, 0 wait"
     link = f"https://dagster.example/runs/{ran.run_id}"
     (alert,) = hook.taken
     assert alert["run_url"] == link
