@@ -1,11 +1,16 @@
 """An audit as an asset check."""
 
+import logging
 from collections.abc import Callable
 
 import dagster as dg
 
+from corpus_assets.checks.did_not_pass import SAYS
 from corpus_assets.plans.audit_finding import Finding
 from formats.errors import CorpusError
+
+_log = logging.getLogger("corpus.checks")
+"""Into the run's log, with the step's name: Dagster's own line of a check that failed has no word of why."""
 
 
 def as_result(
@@ -26,6 +31,8 @@ def as_result(
         told = f"{where}{error.strerror or error}; see that it is there and can be read, then run the check again"
         finding, warn = Finding(False, told), False
     told = f"{key}: {finding.words}"
+    if not finding.passed:
+        _log.log(logging.WARNING if warn else logging.ERROR, "%s%s", SAYS, told)
     return dg.AssetCheckResult(
         passed=finding.passed,
         severity=dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR,

@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from corpus_assets.commands import environment, up_log, up_process
+from corpus_assets.commands import environment, live_output, up_log, up_process
 from corpus_assets.commands.build import build
 from corpus_assets.commands.tokenize import tokenize
+from corpus_assets.commands.up_records import Record
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import TokensKey, VersionKey
+from resources.alert_words import UI_VARIABLE
 
 HOST, PORT = "127.0.0.1", 3000
 _ANOTHER_HOST = "--host takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
@@ -45,8 +47,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: told to end by TERM. Does not return while the UI runs. Raises ConfigError when the port or the root is taken,
-    or an alert channel that is set is of no use, before a build begins.
+    """0: told to end by TERM or HUP. Does not return while the UI runs. Raises ConfigError when the port or the
+    root is taken, or an alert channel that is set is of no use, before a build begins.
     """
     reached = channels()
     check_port(args.host, args.port)
@@ -59,7 +61,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def channels() -> list[str]:
-    """The alert channels that are set, in words. Raises ConfigError that says what is wrong with each."""
+    """The alert channels that are set, in words. Raises ConfigError that says what is wrong with each, and with the
+    address that alerts link to.
+    """
+    from resources.http_post import check_url
     from resources.mail import Mail  # loads Dagster, which takes seconds
     from resources.slack import Slack
     from resources.webhook import Webhook
@@ -70,6 +75,11 @@ def channels() -> list[str]:
             found.append(channel.set_in_environment())
         except ConfigError as error:
             wrong.append(f"{error}; mend it, or unset it: no alert would be delivered there")
+    if url := os.environ.get(UI_VARIABLE):
+        try:
+            check_url(UI_VARIABLE, url)
+        except ConfigError as error:
+            wrong.append(f"{error}; mend it, or unset it: no alert could link to its run")
     if wrong:
         raise ConfigError("\n".join(wrong))
     return [words for words in found if words]
@@ -93,7 +103,7 @@ def _serve(args: argparse.Namespace, reached: list[str]) -> int:
     # On a busy machine the code can take longer to answer than the minute after which Dagster fails a run.
     os.environ.setdefault("DAGSTER_GRPC_TIMEOUT_SECONDS", "600")
     # Alerts link to the runs' pages; behind a proxy, whoever sets it knows the address better.
-    os.environ.setdefault("CORPUS_UI_URL", url)
+    os.environ.setdefault(UI_VARIABLE, url)
     # Every process of a run would say them anew; what the person set comes later and counts.
     ours = [f"ignore:{words}" for words in _KNOWN_WARNINGS]
     os.environ["PYTHONWARNINGS"] = ",".join([*ours, *filter(None, [os.environ.get("PYTHONWARNINGS")])])
@@ -102,8 +112,8 @@ def _serve(args: argparse.Namespace, reached: list[str]) -> int:
     with up_process.alone(args.layout, url) as lock:
         to = ", ".join(reached) or "nobody: no channel is set (docs/operate.md, Alerts)"
         for line in (f"Alerts go to {to}", f"The UI is at {url} (Ctrl-C ends it)"):
-            said = up_log.Record("", "corpus", "INFO", line)
-            print(up_log.as_json(said) if args.log_format == "json" else line, flush=True)
+            said = Record("", "corpus", "INFO", line)
+            live_output.say(up_log.as_json(said) if args.log_format == "json" else line, sys.stdout)
         show = functools.partial(
             up_log.pump, out=sys.stdout, every=args.every_tick, json_lines=args.log_format == "json"
         )

@@ -6,63 +6,24 @@ import json
 import os
 import re
 import selectors
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import TextIO
+
+from corpus_assets.commands import live_output
+from corpus_assets.commands.up_records import LOUD, Record, records
+from corpus_assets.commands.up_story import Story
 
 _SECONDS_OF_A_RECORD = 0.3
 """A record of several lines is whole when the next begins, or when nothing came for so long."""
-_HEAD = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}) - (\S+) - ([A-Z]+) - (.*)")
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _TRACE = ("Stack Trace:", "Traceback (most recent", "The above exception")
-_LOUD = frozenset({"WARNING", "ERROR", "CRITICAL"})
 _DONE = re.compile(r"Launching run for|Launched (?!0 )\d+ runs")
 """What the daemon says of something that it did; all else that it says as INFO is that it looked."""
-_UNDELIVERED = re.compile(r"Error: ((?:CORPUS_(?:WEBHOOK|SLACK_WEBHOOK|SMTP|MAIL)\w*)\b.*)")
 _PAINT = {"WARNING": "\x1b[33m", "ERROR": "\x1b[1;31m", "CRITICAL": "\x1b[1;31m"}
-
-
-@dataclass
-class Record:
-    """One record: who said it, how loud, the words of its head, and what follows below it."""
-
-    time: str
-    logger: str
-    level: str
-    message: str
-    more: list[str] = field(default_factory=list)
-
-
-def records(lines: Iterable[str | None]) -> Iterator[Record]:
-    """The records in lines; None stands for a pause, after which no line belongs to what came before it."""
-    now: Record | None = None
-    for line in lines:
-        plain = _COLOURS.sub("", line or "")
-        head = _HEAD.fullmatch(plain)
-        if now is not None and (line is None or head):
-            yield _told(now)
-            now = None
-        if head:
-            now = Record(head[1], head[2], head[3], head[4])
-        elif now is not None:
-            now.more.append(plain)
-        elif plain.strip():
-            now = Record("", "", "", plain)
-    if now is not None:
-        yield _told(now)
-
-
-def _told(record: Record) -> Record:
-    """An alert that was not delivered is said in one loud line, whichever of Dagster's words it is wrapped in."""
-    for line in (record.message, *record.more):
-        if record.level in _LOUD and (found := _UNDELIVERED.search(line)):
-            return Record(record.time, "alerts", "ERROR", f"ALERTS ARE NOT DELIVERED: {found[1]}; they wait")
-    return record
 
 
 def is_worth_a_line(record: Record) -> bool:
     """Whether somebody did something or something is wrong."""
-    if record.level in _LOUD or not record.level:
+    if record.level in LOUD or not record.level:
         return True
     return not (record.logger.startswith("dagster.daemon") and not _DONE.search(record.message)) and (
         "asset records" not in record.message
@@ -88,12 +49,18 @@ def as_json(record: Record) -> str:
 
 
 def pump(fd: int, out: TextIO, *, every: bool, json_lines: bool) -> None:
-    """Print what comes through a pipe until it ends."""
+    """Print what comes through a pipe until it ends; all that Dagster says if `every`.
+
+    A reader of `out` that goes away ends neither this nor Dagster: what reads the log of a service is restarted by
+    itself, and runs of hours must not hang on it. Who wants `corpus up` ended tells it so, or closes its terminal.
+    """
     colours = out.isatty() and not json_lines and "NO_COLOR" not in os.environ
-    for record in records(_lines(fd)):
-        if every or is_worth_a_line(record):
+    story = Story()
+    for said in records(_lines(fd)):
+        record = said if every else story.told(said)
+        if record is not None and (every or is_worth_a_line(record)):
             text = as_json(record) if json_lines else as_text(record, every=every, colours=colours)
-            print(text, file=out, flush=True)
+            live_output.say(text, out)
 
 
 def _lines(fd: int) -> Iterator[str | None]:

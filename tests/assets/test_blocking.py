@@ -220,3 +220,16 @@ def test_order_of_files_and_spelled_out_defaults_are_no_change_of_a_row(tmp_path
     with graph.loaded(layout) as defs, graph.instance() as instance:
         ran = graph.run(defs, instance, WEB, "ledger_entry")
         assert graph.checks(ran)["unchanged_in_ledger"].passed
+
+
+def test_a_check_that_did_not_pass_says_its_words_in_the_log_of_its_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    tiny.write_ledger(layout, tiny.ledger_row("web", license_spdx="GPL-3.0-only"))
+    with graph.loaded(layout) as defs, graph.instance() as instance:
+        graph.run(defs, instance, WEB, *FIRST_LAYER)
+    (said,) = [record for record in caplog.records if record.name == "corpus.checks"]
+    assert said.levelname == "ERROR"
+    assert said.getMessage().startswith("did not pass: web@tiny.v1: ")
+    assert "source web: licence GPL-3.0-only is not allowed by tiny.v1" in said.getMessage()

@@ -248,6 +248,19 @@ def test_ctrl_c_stops_the_whole_build_in_words(tmp_path, module, function, name)
 
 
 @pytest.mark.slow
+def test_a_licence_that_is_not_allowed_is_one_line_of_words_and_one_of_what_to_do(tmp_path):
+    layout = tiny.unbuilt(tmp_path)
+    tiny.write_ledger(layout, tiny.ledger_row("web", license_spdx="GPL-3.0-only"))
+    command = [sys.executable, "-m", "corpus_assets.cli", "--root", str(tmp_path), "build", "tiny.v1"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == cli.FAILED
+    failed, words = ran.stdout.splitlines()[-2:]
+    assert failed.split()[:2] == ["FAILED", "web@tiny.v1"]
+    assert words.startswith("    ERROR ledger_entry/licence_allowed: web@tiny.v1: ")
+    assert "source web: licence GPL-3.0-only is not allowed by tiny.v1; allowed: " in words
+    assert ran.stderr == "tiny.v1 stopped: web@tiny.v1 failed; mend what is named above and run again\n"
+
+
 def test_a_build_says_where_the_shards_and_the_datasheet_are(tmp_path):
     layout = tiny.unbuilt(tmp_path)
     words = [sys.executable, "-m", "corpus_assets.cli", "--root", str(tmp_path), "build", "tiny.v1"]

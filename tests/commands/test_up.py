@@ -117,6 +117,8 @@ def test_a_broken_config_is_refused_with_file_line_and_setting(
         ({"CORPUS_SMTP": "smtp.example.org"}, ["CORPUS_SMTP: expected smtp://HOST"]),
         ({"CORPUS_SMTP": "smtp://a.example", "CORPUS_MAIL_FROM": "a@a.example"}, ["CORPUS_MAIL_TO: is not set"]),
         ({"CORPUS_MAIL_TO": "a@a.example"}, ["CORPUS_SMTP: is not set, and CORPUS_MAIL_TO is"]),
+        ({"CORPUS_UI_URL": "nonsense"}, ["CORPUS_UI_URL: expected a URL that begins with http:// or https://", "link"]),
+        ({"CORPUS_UI_URL": "https://me:secret@host"}, ["CORPUS_UI_URL: is not a URL"]),
         ({"CORPUS_WEBHOOK": "x", "CORPUS_SMTP": "y"}, ["CORPUS_WEBHOOK: expected", "CORPUS_SMTP: expected"]),
     ],
 )
