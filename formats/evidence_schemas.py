@@ -7,16 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from formats.errors import ConfigError
-from formats.stage_tables import COUNTED_SIGNALS, NULLABLE, PII_KINDS, SHA256
+from formats.stage_tables import COUNTED_SIGNALS, NULLABLE, PII_KINDS, SHA256, table_of
 
 VERSION = 1
 FORMAT = "evidence"
 
 
 def _schema(name: str, *columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> pa.Schema:
-    """Columns are not nullable unless they say so."""
-    fields = [pa.field(c[0], c[1], nullable=len(c) > 2 and bool(c[2])) for c in columns]
-    return pa.schema(fields, metadata={"format": f"{FORMAT}.{name}", "version": str(VERSION)})
+    return table_of(*columns).with_metadata({"format": f"{FORMAT}.{name}", "version": str(VERSION)})
 
 
 DOCUMENTS = _schema(

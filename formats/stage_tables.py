@@ -5,7 +5,7 @@ import pyarrow as pa
 from formats.reasons import RULES
 
 
-def _table(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> pa.Schema:
+def table_of(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> pa.Schema:
     """Columns are not nullable unless they say so."""
     return pa.schema([pa.field(c[0], c[1], nullable=len(c) > 2 and bool(c[2])) for c in columns])
 
@@ -14,7 +14,7 @@ SHA256 = pa.binary(32)
 NULLABLE = True
 SIGNATURE_BYTES = 4 * 128
 
-RAW = _table(
+RAW = table_of(
     ("raw_line", pa.int64()),
     ("url", pa.large_string()),
     ("fetched_at", pa.large_string()),
@@ -23,7 +23,7 @@ RAW = _table(
 )
 """A raw part as its reader gives it; raw_line counts from 0 in its part."""
 
-DOCUMENTS = _table(
+DOCUMENTS = table_of(
     ("k", pa.int64()),
     ("doc_id", pa.large_string()),
     ("url", pa.large_string()),
@@ -43,7 +43,7 @@ COUNTED_SIGNALS = (
 )
 """What the text-signals kernel counts beside n_words: whole numbers scaled as their rule says."""
 
-SIGNALS = _table(
+SIGNALS = table_of(
     ("k", pa.int64()),
     ("doc_id", pa.large_string()),
     ("crawl_date", pa.large_string()),
@@ -63,7 +63,7 @@ SIGNALS_BY_MODELS = SIGNALS.append(pa.field("ppl", pa.int32()))
 SIGNALS_WITH_SAFETY = SIGNALS_BY_MODELS.append(pa.field("safety", pa.int32()))
 """SIGNALS_BY_MODELS of a version whose config has a model of safety: its score in thousandths."""
 
-VERDICTS = _table(
+VERDICTS = table_of(
     ("k", pa.int64()),
     ("verdict", pa.large_string()),
     ("rules_failed", pa.int64()),
@@ -72,7 +72,7 @@ VERDICTS = _table(
 )
 """`kept` or the reason; rule bits as in formats.reasons; keeper_k where an equal text of the source stays instead."""
 
-SITE_ENTRIES = _table(
+SITE_ENTRIES = table_of(
     ("reason", pa.large_string()),
     ("list", pa.large_string()),
     ("line", pa.int64()),
@@ -85,13 +85,13 @@ SITE_ENTRIES = _table(
 )
 """The lines of a version's site lists, in the order in which they decide; what follows `why` is for look-up."""
 
-SITE_MATCHES = _table(("k", pa.int64()), ("reason", pa.large_string()), ("entry", pa.int64()))
+SITE_MATCHES = table_of(("k", pa.int64()), ("reason", pa.large_string()), ("entry", pa.int64()))
 """Documents that lie at a listed site; entry is a row of SITE_ENTRIES."""
 
-WORD_ENTRIES = _table(("line", pa.int64()), ("entry", pa.large_string()))
+WORD_ENTRIES = table_of(("line", pa.int64()), ("entry", pa.large_string()))
 """The entries of a word list."""
 
-LISTED_WORDS = _table(
+LISTED_WORDS = table_of(
     ("k", pa.int64()),
     ("list", pa.large_string()),
     ("listed_words", pa.int64()),
@@ -100,7 +100,7 @@ LISTED_WORDS = _table(
 )
 """A document that shares a word with a list of its language, and how many of its words are part of a listed entry."""
 
-MIXED_LANGUAGES = _table(
+MIXED_LANGUAGES = table_of(
     ("k", pa.int64()),
     ("certain", pa.large_string()),
     ("certain_share", pa.int32()),
@@ -109,12 +109,12 @@ MIXED_LANGUAGES = _table(
 )
 """A document in two languages, and the share of its letters in pieces of each, in thousandths."""
 
-SIGNATURES = _table(("k", pa.int64()), ("n_shingles", pa.int64()), ("signature", pa.binary(SIGNATURE_BYTES)))
+SIGNATURES = table_of(("k", pa.int64()), ("n_shingles", pa.int64()), ("signature", pa.binary(SIGNATURE_BYTES)))
 """128 x uint32, little-endian, of each document still in that has words."""
 
 PII_KINDS = ("email", "phone", "card", "ip", "key")
 
-SCRUBBED = _table(
+SCRUBBED = table_of(
     ("k", pa.int64()),
     ("verdict", pa.large_string()),
     ("eval_set", pa.large_string(), NULLABLE),
@@ -129,7 +129,7 @@ SCRUBBED = _table(
 )
 """Documents still in after dedup. A contaminated one has its item and span (code points of the text) and no text."""
 
-NEAR_ITEMS = _table(
+NEAR_ITEMS = table_of(
     ("k", pa.int64()),
     ("eval_set", pa.large_string()),
     ("eval_item", pa.large_string()),
