@@ -6,19 +6,13 @@ import os
 import re
 import stat
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from corpus_assets import cli
-from corpus_assets.commands import fetch as fetch_command
 from corpus_assets.commands import ledger as command
 from corpus_assets.commands import measure
 from corpus_assets.commands.found_files import named
@@ -26,27 +20,12 @@ from formats import ledger, ledger_urls
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from tests.commands.command_line import run
-from tests.faults import small_files
-
-TEXT = b"A fox looked at a vine.\n"
-
-
-def add(root: Path, source: str, *words: object) -> int:
-    return run(command, root, "ledger", "add", source, *map(str, words), "--license", "cc0-1.0")
+from tests.commands.ledger_roots import TEXT, add, only_row, server, with_files
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    root = tmp_path / "root"
-    for name in ("in/a.txt", "in/more/b.txt", "in/.hidden/c.txt", "in/.d.txt", "in/more/e.md"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(TEXT)
-    return root
-
-
-def only_row(root: Path) -> ledger.LedgerRow:
-    (row,) = ledger.read(Layout(root).ledger)
-    return row
+    return with_files(tmp_path / "root")
 
 
 def test_adding_a_folder_measures_every_file_below_it_that_is_not_hidden(root):
@@ -97,15 +76,6 @@ def test_of_several_files_the_one_with_the_wrong_name_is_named(root, tmp_path):
         add(
             root, "fables", root / "in" / "z#.txt", tmp_path / "outside.txt", "http://e.example/a.txt", "--kind", "text"
         )
-
-
-def test_a_signed_address_is_not_told_to_rename_a_file(root):
-    with pytest.raises(ConfigError) as caught:
-        add(root, "fables", "https://e.example/a.txt?sig=abcd")
-    assert str(caught.value) == (
-        "https://e.example/a.txt?sig=***: cannot stand in the ledger: holds a credential (field sig of its query), "
-        "which would end up in the corpus; leave it out"
-    )
 
 
 def test_a_file_that_several_arguments_name_is_in_the_row_once(root):
@@ -208,12 +178,6 @@ def test_one_file_is_no_files(root, capsys):
     assert "1 row in order" in said
 
 
-@pytest.mark.parametrize("url", ["gopher://example.org/a.txt", "file:///a.txt", "FTP://x/y"])
-def test_a_url_that_cannot_be_fetched_is_refused_as_such(root, url):
-    with pytest.raises(ConfigError, match=r"cannot be fetched; give a url of http, https, s3, .*, or a path"):
-        add(root, "fables", url)
-
-
 def test_where_a_file_lies_is_said_without_detours(root, tmp_path):
     """Also in a root whose corpus folder is a link to another disk: the row was written by the path as one sees it."""
     (tmp_path / "disk").mkdir()
@@ -222,101 +186,6 @@ def test_where_a_file_lies_is_said_without_detours(root, tmp_path):
     path = ledger_urls.resolve_local(Layout(root).ledger, only_row(root).files[0].url)
     assert path == root / "in" / "a.txt"
     assert path.read_bytes() == TEXT
-
-
-class _Files(BaseHTTPRequestHandler):
-    """/whole: TEXT; /cut: half of it, then the connection ends; /busy: 503."""
-
-    def do_GET(self) -> None:
-        if self.path == "/busy.txt":
-            self.send_error(503)
-        elif self.path == "/none.txt":
-            self.send_error(404)
-        else:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(TEXT)))
-            self.end_headers()
-            self.wfile.write(TEXT if self.path == "/whole.txt" else TEXT[:10])
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Files) as files:
-        thread = threading.Thread(target=files.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{files.server_address[1]}"
-        finally:
-            files.shutdown()
-            thread.join()
-
-
-def test_a_url_is_read_once_and_its_bytes_stay_in_the_cache(root):
-    with server() as host:
-        add(root, "fables", f"{host}/whole.txt")
-    row, cache = only_row(root), Layout(root).cache
-    assert (row.files[0].url, row.files[0].num_bytes) == (f"{host}/whole.txt", len(TEXT))
-    assert [path.name for path in cache.iterdir()] == [row.files[0].sha256]
-    assert (cache / row.files[0].sha256).read_bytes() == TEXT
-
-
-@pytest.mark.parametrize(
-    ("name", "error", "words"),
-    [
-        (
-            "cut.txt?raw",
-            TransientError,
-            r"/cut\.txt\?raw: the connection broke: it ended 14 bytes before the length it announced; run the",
-        ),
-        ("busy.txt", TransientError, r"/busy\.txt: status 503; run the command again"),
-        ("none.txt", ConfigError, r"/none\.txt: the server answers 404"),
-    ],
-)
-def test_a_url_that_does_not_come_whole_adds_nothing_and_is_told_in_words(root, name, error, words):
-    with server() as host, pytest.raises(error, match=r"^http://127\.0\.0\.1:\d+" + words):
-        add(root, "fables", root / "in" / "a.txt", f"{host}/{name}")
-    assert not Layout(root).ledger.exists()
-    assert list(Layout(root).cache.iterdir()) == []
-
-
-def test_a_url_that_does_not_fit_on_the_disk_is_told_with_the_place(root, capsys):
-    with server() as host, small_files(10):
-        assert cli.main(["--root", str(root), "ledger", "add", "fables", f"{host}/whole.txt", "--license", "cc0-1.0"])
-    said = capsys.readouterr().err
-    assert f"corpus: {Layout(root).cache}/" in said
-    assert "File too large; raise the largest size of a file" in said
-    assert list(Layout(root).cache.iterdir()) == []
-
-
-def test_check_prints_every_violation_and_fails(root, capsys):
-    add(root, "fables", root / "in" / "a.txt")
-    assert run(command, root, "ledger", "check") == 0
-    with Layout(root).ledger.open("a") as file:
-        file.write('{"source_id": "Web"}\n[]\n')
-    capsys.readouterr()
-    assert run(command, root, "ledger", "check") == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert "LEDGER.jsonl line 2: field license_spdx: missing" in lines
-    assert any(line.startswith("LEDGER.jsonl line 3: expected an object") for line in lines)
-
-
-def test_check_as_json_says_what_the_text_says(root, capsys):
-    add(root, "fables", root / "in" / "a.txt")
-    with Layout(root).ledger.open("a") as file:
-        file.write("{\n")
-    capsys.readouterr()
-    assert run(command, root, "ledger", "check", "--json") == 1
-    said = json.loads(capsys.readouterr().out)
-    assert (said["ok"], said["rows"]) == (False, 1)
-    assert [(v["line"], v["field"]) for v in said["violations"]] == [(2, "")]
-
-
-def test_check_of_a_missing_ledger_fails_in_words(tmp_path, capsys):
-    assert run(command, tmp_path, "ledger", "check") == 1
-    assert "corpus ledger add" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o000, 0o664), (0o022, 0o644), (0o077, 0o600)])
@@ -331,31 +200,6 @@ def test_what_is_written_follows_the_umask_and_is_never_for_all_to_change(root, 
     assert stat.S_IMODE(Layout(root).ledger.stat().st_mode) == mode
     (cached,) = Layout(root).cache.iterdir()
     assert stat.S_IMODE(cached.stat().st_mode) == mode & 0o444
-
-
-def test_a_credential_in_a_url_is_refused_and_not_repeated(root, capsys):
-    for url in (
-        "http://me:hunter2@127.0.0.1:1/a.txt",
-        "http://127.0.0.1:1/a.txt?token=hunter2",
-        "http://me:hunter2@e/a",
-    ):
-        assert cli.main(["--root", str(root), "ledger", "add", "fables", url, "--license", "CC0-1.0"]) == 2
-    said = capsys.readouterr()
-    assert "hunter2" not in said.out + said.err
-    assert "user name or password" in said.err
-    assert not Layout(root).ledger.exists()
-
-
-def test_files_of_a_store_are_listed_measured_and_fetched_again_from_the_cache(root):
-    store = fsspec.filesystem("memory")
-    for name in ("b/2.txt", "b/1.txt"):
-        store.pipe_file(f"memory://tales/{name}", TEXT + name.encode())
-    add(root, "fables", "memory://tales/b")
-    row = only_row(root)
-    assert [file.url for file in row.files] == ["memory://tales/b/1.txt", "memory://tales/b/2.txt"]
-    assert {path.name for path in Layout(root).cache.iterdir()} == {file.sha256 for file in row.files}
-    store.rm("memory://tales", recursive=True)
-    assert run(fetch_command, root, "fetch", "fables") == 0
 
 
 def test_what_is_no_file_in_a_folder_is_told(root, capsys):
