@@ -1,4 +1,4 @@
-"""What answers a check of a benchmark: the index as the texts, sampled or a filter; none that is damaged or a stranger's."""
+"""What answers a check of a benchmark: index or texts, a sample or a filter; none that is damaged or a stranger's."""
 
 import random
 import shutil
