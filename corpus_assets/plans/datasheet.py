@@ -70,7 +70,7 @@ def _differences(version: PublishedVersion) -> tuple[str | None, str]:
         return None, "no version before it"
     try:
         sides = facts_of_version(open_published(version.layout, before)), facts_of_version(version)
-    except CorruptDataError as error:
+    except (CorruptDataError, OSError) as error:  # it may be built again at this moment
         return None, f"{before} cannot be read: {error}"
     found = compare(*sides)
     return differences_page.render(found, *sides), f"{before}: {plural(len(found.found), 'difference')}"
