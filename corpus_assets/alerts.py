@@ -15,7 +15,7 @@ from typing import Any
 import dagster as dg
 
 from resources.alert_words import UI_VARIABLE
-from resources.download.wanted import mask_values, masked
+from resources.download.wanted import mask_text, mask_values, masked
 from resources.mail import Mail
 from resources.outbox import Outbox, Receiver
 from resources.slack import Slack
@@ -24,6 +24,7 @@ from resources.webhook import Webhook
 _WORDS = ("what_is_wrong",)
 """Metadata of a failed check that its description says already."""
 
+_BY_STEPS = "Steps failed: "
 _OF_NOTHING = "marked as failed from outside the execution context."
 _DIED = re.compile(
     r"(?:Run execution process|Subprocess for) .*?"
@@ -101,12 +102,16 @@ def run_url(run_id: str) -> str | None:
 
 
 def alert(context: dg.RunStatusSensorContext, receivers: Sequence[Receiver]) -> None:
-    """Tell of the run when it failed or a check of it did not pass. Raises TransientError, which the sensor's tick
-    shows, when a receiver did not take it; it waits then.
+    """Tell of the run when it failed or a check of it did not pass; of one that failed by no step of its own in the
+    log, too, since its process cannot. Raises TransientError, which the sensor's tick shows, when a receiver did not
+    take it; it waits then.
     """
     run = context.dagster_run
     found = failed_checks(context.instance, run.run_id)
     failed = run.status == dg.DagsterRunStatus.FAILURE
+    why = _why_failed(context.instance, run.run_id, context.dagster_event.message or "") if failed else None
+    if why and _BY_STEPS not in why:
+        context.log.error(mask_text(f"run {run.run_id} failed: {why}"))
     if not receivers or not (found or failed):
         return
     partition = run.tags.get("dagster/partition", "")
@@ -119,7 +124,7 @@ def alert(context: dg.RunStatusSensorContext, receivers: Sequence[Receiver]) -> 
         "partition": partition or None,
         "source": source or None,
         "version": version or None,
-        "message": _why_failed(context.instance, run.run_id, context.dagster_event.message or "") if failed else None,
+        "message": why,
         "failed_steps": failed_steps(context.instance, run.run_id),
         "failed_checks": found,
     }

@@ -105,7 +105,7 @@ def test_a_warning_of_a_run_that_succeeded_is_told(tmp_path: Path, instance: dg.
     ],
 )
 def test_a_run_whose_process_died_is_told_as_such(
-    instance: dg.DagsterInstance, noted: str, error: str | None, told: str
+    instance: dg.DagsterInstance, capfd: pytest.CaptureFixture[str], noted: str, error: str | None, told: str
 ) -> None:
     from corpus_assets import alerts
 
@@ -115,6 +115,8 @@ def test_a_run_whose_process_died_is_told_as_such(
     event, failed = instance.report_run_failed(run), instance.get_run_by_id(run.run_id)
     assert failed
     context = dg.build_run_status_sensor_context("alerts", event, instance, failed)
+    alerts.alert(context, [])
+    assert f"run {run.run_id} failed: its process died: it {told}" in capfd.readouterr().err
     with Receiver() as receiver:
         alerts.alert(context, [Webhook(url=receiver.url)])
     (alert,) = receiver.taken
