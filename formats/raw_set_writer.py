@@ -15,7 +15,7 @@ from typing import Any
 import zstandard
 
 from formats import durable, userinfo
-from formats.errors import ConfigError
+from formats.errors import ConfigError, CorruptDataError
 from formats.judged_pages import JudgedWriter, Judgement
 from formats.raw_set import LOCK, MANIFEST, PART_BYTES, REJECTS, VERSION, WITH_JUDGED, RawFile, part_name
 
@@ -23,6 +23,7 @@ MAX_PARTS = 100_000
 """Names have five digits, and parts are read in the order of their paths."""
 REJECTS_FRAME_BYTES = 4 * 1024 * 1024
 ZSTD_LEVEL = 3
+_LOST = "a record was lost or made up on the way, which is a fault of this program: report it with these words"
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _quoted = json.encoder.encode_basestring
 """A string as JSON, as `_to_json` writes it; making an encoder takes longer than writing a short document does."""
@@ -73,10 +74,14 @@ class RawSetWriter:
         self._reasons[reason] += 1
         self._file_rejects += 1
 
-    def end_file(self, url: str, sha256: str, num_bytes: int, decompressed_bytes: int) -> RawFile:
-        """What was added since the last call came from this file."""
+    def end_file(self, url: str, sha256: str, num_bytes: int, decompressed_bytes: int, records: int) -> RawFile:
+        """What was added since the last call came from this file, in which its reader found so many records. Raises
+        CorruptDataError where these are not as many.
+        """
         documents, rejects = self._documents - self._first_k, self._file_rejects
-        records = documents + rejects
+        if records != documents + rejects:
+            found = f"{documents} documents and {rejects} rejects"
+            raise CorruptDataError(url, "records", f"{records}, which its reader found", found, _LOST)
         file = RawFile(url, sha256, num_bytes, decompressed_bytes, records, documents, rejects, self._first_k)
         self._files.append(file)
         self._first_k, self._file_rejects = self._documents, 0

@@ -19,10 +19,13 @@ def records_accounted_for(layout: Layout, pair: Pair) -> Finding:
         parquet_file.verified(file)
     read = sum(batch.num_rows for batch in dataset.read(raw.as_dataset()))
     records, rejects = sum(file.records for file in raw.files), sum(file.rejects for file in raw.files)
+    uneven = [file.url for file in raw.files if file.records != file.documents + file.rejects]
     listed = {(file.url, file.sha256) for file in pair.row.files}
     missing = listed - {(file.url, file.sha256) for file in raw.files}
-    passed = records == read + rejects and not missing
+    passed = records == read + rejects and not missing and not uneven
     words = f"{records} records = {read} documents + {rejects} rejects"
+    if uneven:
+        words += f"; not so in {len(uneven)} files, such as {uneven[0]}"
     if missing:
         words += f"; {len(missing)} files of the ledger row are not in the raw set, such as {sorted(missing)[0][0]}"
     return Finding(passed, words, {"records": records, "documents": read, "rejects": rejects, "files": len(raw.files)})

@@ -174,7 +174,7 @@ def _write(
                 if progress and records % _REPORT_EVERY == 0:
                     progress(i, len(paths), documents)
             _hold_unchanged(path, file)
-            writer.end_file(file.url, file.sha256, file.num_bytes, tally.decompressed_bytes)
+            writer.end_file(file.url, file.sha256, file.num_bytes, tally.decompressed_bytes, tally.records)
             if progress:
                 progress(i + 1, len(paths), documents)
     writer.finish()

@@ -31,6 +31,12 @@ def read_file(path: Path, url: str, row: LedgerRow, limits: Limits, tally: Tally
     """Every record of the file at `path`, in order, as a Record or a Reject; `url` names the file as the ledger does.
     `tally` is complete when the records are used up. Raises CorruptDataError for a file that is broken or cut.
     """
+    for record in _records(path, url, row, limits, tally):
+        tally.records += 1
+        yield record
+
+
+def _records(path: Path, url: str, row: LedgerRow, limits: Limits, tally: Tally) -> Iterator[Record | Reject]:
     if row.container:
         yield from _members(path, url, row, limits, tally)
     elif row.kind in _NEED_A_FILE:

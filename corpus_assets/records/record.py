@@ -51,4 +51,5 @@ class Limits:
 class Tally:
     """What a reader counts on the way; complete when its records are used up."""
 
+    records: int = 0
     decompressed_bytes: int = 0

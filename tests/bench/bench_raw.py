@@ -52,7 +52,7 @@ def _write(folder: Path, texts: list[str]) -> None:
     writer = RawSetWriter(folder, "bench", "0" * 64, {})
     for number, text in enumerate(texts):
         writer.add_document(f"bench#{number}", STAMP, LICENSE, text)
-    writer.end_file("bench", "0" * 64, 0, 0)
+    writer.end_file("bench", "0" * 64, 0, 0, len(texts))
     writer.finish()
 
 

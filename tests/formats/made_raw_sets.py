@@ -25,7 +25,7 @@ def write(folder: Path, documents=LINES, rejects=(("tales.jsonl#1", 1, "broken_j
         writer.add_document(*document)
     for reject in rejects:
         writer.add_reject(*reject)
-    writer.end_file("tales.jsonl", "cd" * 32, 120, 400)
+    writer.end_file("tales.jsonl", "cd" * 32, 120, 400, len(documents) + len(rejects))
     writer.finish()
     return raw_set.open_set(folder)
 

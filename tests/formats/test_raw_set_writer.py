@@ -85,4 +85,11 @@ def test_a_lone_surrogate_is_refused_and_nothing_is_added(tmp_path, value):
     document[value] += "\ud800"
     with pytest.raises(UnicodeEncodeError):
         writer.add_document(*document)
-    assert writer.end_file("f", "cd" * 32, 1, 1).documents == 0
+    assert writer.end_file("f", "cd" * 32, 1, 1, 0).documents == 0
+
+
+def test_a_record_that_is_neither_a_document_nor_a_reject_is_an_error_of_its_file(tmp_path):
+    writer = RawSetWriter(tmp_path, "tales", "ab" * 32, EXTRACTOR)
+    writer.add_document(*LINES[0])
+    with pytest.raises(CorruptDataError, match=r"tales.jsonl: records is 1 documents and 0 rejects, expected 2"):
+        writer.end_file("tales.jsonl", "cd" * 32, 120, 400, 2)

@@ -148,7 +148,7 @@ def a_set(folder: Path, judged=JUDGED) -> raw_set.RawSet:
     of = dict(judged)
     for k in range(3):
         writer.add_document(f"https://example.org/{k}", "2026-01-02T00:00:00Z", "MIT", f"text {k}", of.get(k))
-    writer.end_file("pages", "0" * 64, 9, 9)
+    writer.end_file("pages", "0" * 64, 9, 9, 3)
     writer.finish()
     return raw_set.open_set(folder)
 

@@ -114,6 +114,15 @@ def test_every_record_becomes_a_document_or_a_reject(tmp_path):
     assert (raw.source_id, raw.ledger_row_digest) == ("tales", made.digest)
 
 
+def test_a_record_that_is_lost_between_reader_and_raw_set_leaves_no_set(tmp_path, monkeypatch):
+    made, paths = source(tmp_path / "in", "jsonl", {"f.jsonl": b'{"text": "one"}\n{"text": "two"}\n'})
+    whole = plan.extracted_records
+    monkeypatch.setattr(plan, "extracted_records", lambda *args: list(whole(*args))[1:])
+    with pytest.raises(CorruptDataError, match=r"f\.jsonl: records is 1 documents and 0 rejects, expected 2"):
+        make_raw_set(Layout(tmp_path), made, paths)
+    assert not list(tmp_path.rglob("manifest.json"))
+
+
 def page(text: str) -> bytes:
     return f"<html><body><article><p>{text}</p></article></body></html>".encode()
 

@@ -27,7 +27,7 @@ def _made(folder: Path) -> raw_set.RawSet:
     for i in range(3):
         writer.add_document(f"tales.jsonl#{i}", "2026-01-02T00:00:00Z", "CC0-1.0", "The miller \n slept.")
     writer.add_reject("tales.jsonl#3", 3, "broken_json")
-    writer.end_file("tales.jsonl", "cd" * 32, 120, 400)
+    writer.end_file("tales.jsonl", "cd" * 32, 120, 400, 4)
     writer.finish()
     return raw_set.open_set(folder)
 
