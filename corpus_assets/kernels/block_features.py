@@ -35,6 +35,7 @@ from corpus_assets.kernels.html_names import (
     BAD_GROUPS,
     BODY,
     BODY_GROUPS,
+    COMMENTS,
     CONTEXTS,
     HEADINGS,
     HIDDEN,
@@ -90,15 +91,15 @@ def good_bytes(row):
 
 
 @njit(nogil=True, cache=True)
-def _scores(blocks, elements, out, is_leaf):
+def _scores(blocks, elements, out, is_leaf, is_comment):
     """Per element: how much running text it has, as Readability counts it: of each block of 25 bytes or more, half in
-    links at most, 1 and 1 a comma and up to 4 for its length, whole for its container, a half for the next one out, a
-    sixth, a ninth, a twelfth. In thousandths.
+    links at most and no comment, 1 and 1 a comma and up to 4 for its length, whole for its container, a half for the
+    next one out, a sixth, a ninth, a twelfth. In thousandths.
     """
     scores = np.zeros(elements.shape[0], np.int64)
     for b in range(blocks.shape[0]):
         row = out[b]
-        if row[BYTES] < 25 or row[LINK_PERMILLE] >= 500:
+        if row[BYTES] < 25 or row[LINK_PERMILLE] >= 500 or is_comment[b]:
             continue
         score = (1000 + 1000 * row[COMMAS] + min(10 * row[BYTES], 4000)) * (1000 - row[LINK_PERMILLE]) // 1000
         at = blocks[b, ELEMENT]
@@ -156,9 +157,14 @@ def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture
         np.zeros(n + 1, np.int64),
         np.zeros(n + 1, np.int64),
     )
+    # Comments of more words than their article would otherwise be taken for it.
+    is_comment, has_begun = np.zeros(n, np.bool_), False
     for b in range(n):
+        good, named = good_bytes(out[b]), elements[blocks[b, ELEMENT], ALL_FLAGS] & COMMENTS
+        is_comment[b] = has_begun and named
+        has_begun |= good > 0 and not named
         bytes_until[b + 1] = bytes_until[b] + out[b, BYTES]
-        good_until[b + 1] = good_until[b] + good_bytes(out[b])
+        good_until[b + 1] = good_until[b] + (0 if is_comment[b] else good)
         link_until[b + 1] = link_until[b] + blocks[b, LINK_BYTES]
     page_bytes, page_good = bytes_until[n], good_until[n]
 
@@ -194,7 +200,7 @@ def _features(text, blocks, elements, is_leaf, groups, furniture_keys, furniture
         path_slot[b] = slot
         path_blocks[slot] += 1
         path_bytes[slot] += out[b, BYTES] * (1000 - out[b, LINK_PERMILLE]) // 1000
-    top = _top(elements, _scores(blocks, elements, out, is_leaf), bytes_until, link_until)
+    top = _top(elements, _scores(blocks, elements, out, is_leaf, is_comment), bytes_until, link_until)
     top_first, top_end = elements[top, FIRST_BLOCK], elements[top, END_BLOCK]
     above_top = elements[max(0, elements[top, PARENT])]
 

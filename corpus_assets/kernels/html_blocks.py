@@ -12,6 +12,7 @@ from numba import njit
 
 from corpus_assets.kernels.html_elements import (
     IMAGES,
+    IN_CODE,
     NUM_ELEMENT_COLUMNS,
     add_element,
     close,
@@ -53,7 +54,7 @@ breaks, and the contexts (a bit each).
 NUM_BLOCK_COLUMNS = 8
 MAX_DEPTH = 512
 """Elements below are as if they had no tags but those that end a block."""
-_PRE, _A, _B, _STRONG = (TAGS[name] for name in ("pre", "a", "b", "strong"))
+_A, _B, _STRONG = (TAGS[name] for name in ("a", "b", "strong"))
 _BR, _IMG, _HTML, _BODY, _SCRIPT, _STYLE = (TAGS[name] for name in ("br", "img", "html", "body", "script", "style"))
 _NEWLINE, _RETURN, _AMPERSAND = 10, 13, 38
 _NBSP_BYTES = 6
@@ -78,7 +79,7 @@ def _split(data, out, blocks, elements, tags, attributes, groups, does_of, conte
     elements[0] = 0
     num_elements = height = 1
     num_blocks = o = start = link = bold = links = breaks = breaks_in_row = too_deep = bold_depth = steps = 0
-    in_link, after_space = False, True
+    in_link, in_code, after_space = False, False, True
     i = 0
     while i <= data.size:
         ends_block, adds, is_end, tag, does, flags = i == data.size, False, False, 0, np.uint8(0), 0
@@ -88,7 +89,7 @@ def _split(data, out, blocks, elements, tags, attributes, groups, does_of, conte
             byte = data[i]
             i += 1
             if is_space(byte):
-                if open_of_tag[_PRE] > 0:
+                if in_code:
                     if byte != _RETURN and (o > start or byte != _NEWLINE):
                         out[o] = byte
                         o += 1
@@ -97,7 +98,7 @@ def _split(data, out, blocks, elements, tags, attributes, groups, does_of, conte
                     o += 1
                 after_space = True
             elif byte == _AMPERSAND and _is_nbsp(data, i - 1):
-                if not after_space:
+                if in_code or not after_space:
                     out[o] = 32
                     o += 1
                 after_space = True
@@ -157,9 +158,9 @@ def _split(data, out, blocks, elements, tags, attributes, groups, does_of, conte
             elif tag == _BR:
                 breaks += 1
                 breaks_in_row += 1
-                ends_block = breaks_in_row >= 2
+                ends_block = breaks_in_row >= 2 and not in_code
                 if not ends_block and o > start:
-                    if after_space and out[o - 1] == 32:
+                    if after_space and out[o - 1] == 32 and not in_code:
                         o -= 1
                     out[o] = _NEWLINE
                     o += 1
@@ -211,6 +212,7 @@ def _split(data, out, blocks, elements, tags, attributes, groups, does_of, conte
             stack[height] = num_elements
             open_of_tag[tag] += 1
             height, num_elements = height + 1, num_elements + 1
+        in_code = elements[stack[height - 1], IN_CODE] > 0
     close(elements, stack, height, 0, open_of_tag, num_blocks)
     counted[0], counted[1], counted[2], counted[3] = o, num_blocks, num_elements, steps
     return True

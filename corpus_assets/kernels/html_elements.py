@@ -6,18 +6,23 @@ Spec: html_blocks.md.
 import numpy as np
 from numba import njit
 
-from corpus_assets.kernels.html_names import CELL, NUM_TAGS, TAGS
+from corpus_assets.kernels.html_names import CELL, CODE, NUM_TAGS, TAGS
 
-PARENT, TAG, FLAGS, ALL_FLAGS, FIRST_BLOCK, END_BLOCK, DEPTH, IMAGES, ROW, LIST = range(10)
+PARENT, TAG, FLAGS, ALL_FLAGS, FIRST_BLOCK, END_BLOCK, DEPTH, IMAGES = range(8)
 """Columns of an element: its parent, its tag's number, what its attributes say, and its ancestors' with it; its blocks;
-its depth; the images right in it; and the innermost table row, and list or table, that it is in or is.
+its depth; the images right in it.
 """
-NUM_ELEMENT_COLUMNS = 10
+IN_TABLE, IN_ROW, IN_CELL, CELL_NUMBER, IN_LIST, IN_CODE = range(8, 14)
+"""By which its lines are laid out, 0 for none: the innermost table, row and cell that it is in or is; how many cells of
+the row stand before that cell (of a row: how many it has); the outermost list within it; and the outermost element
+whose white space counts.
+"""
+NUM_ELEMENT_COLUMNS = 14
 _P, _LI, _UL, _OL, _DD, _DT, _DL = (TAGS[name] for name in ("p", "li", "ul", "ol", "dd", "dt", "dl"))
 _TABLE, _TBODY, _THEAD, _TFOOT = (TAGS[name] for name in ("table", "tbody", "thead", "tfoot"))
-_TD, _TH, _TR = (TAGS[name] for name in ("td", "th", "tr"))
+_TD, _TH, _TR, _PRE = (TAGS[name] for name in ("td", "th", "tr", "pre"))
 _OPENS_LIST = np.zeros(NUM_TAGS, np.bool_)
-_OPENS_LIST[[_UL, _OL, _DL, _TABLE]] = True
+_OPENS_LIST[[_UL, _OL, _DL, TAGS["menu"]]] = True
 
 
 @njit(nogil=True, cache=True)
@@ -90,5 +95,19 @@ def add_element(elements, n, parent, tag, flags, num_blocks):
     new = elements[n]
     new[PARENT], new[TAG], new[FLAGS], new[ALL_FLAGS] = parent, tag, flags, above[ALL_FLAGS] | flags
     new[FIRST_BLOCK], new[END_BLOCK], new[DEPTH], new[IMAGES] = num_blocks, num_blocks, above[DEPTH] + 1, 0
-    new[ROW] = n if tag == _TR else (0 if tag == _TABLE else above[ROW])
-    new[LIST] = n if _OPENS_LIST[tag] else above[LIST]
+    table, row, cell, number = above[IN_TABLE], above[IN_ROW], above[IN_CELL], above[CELL_NUMBER]
+    in_list, in_code = above[IN_LIST], above[IN_CODE]
+    if tag == _TABLE:
+        table, row, cell, number, in_list = n, 0, 0, 0, 0
+    elif tag == _TR:
+        row, cell, number, in_list = n, 0, 0, 0
+    elif tag in (_TD, _TH):
+        number = elements[row, CELL_NUMBER]
+        elements[row, CELL_NUMBER] += 1
+        cell, in_list = n, 0
+    if in_list == 0 and _OPENS_LIST[tag]:
+        in_list = n
+    if in_code == 0 and (tag == _PRE or flags & CODE):
+        in_code = n
+    new[IN_TABLE], new[IN_ROW], new[IN_CELL], new[CELL_NUMBER] = table, row, cell, number
+    new[IN_LIST], new[IN_CODE] = in_list, in_code

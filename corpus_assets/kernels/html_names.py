@@ -9,7 +9,7 @@ BLOCK, VOID, RAW, CELL = 1, 2, 4, 8
 """What a tag does: it ends a block; it has no end; its content is no text; it is part of a table."""
 _TAGS = {
     BLOCK: "div p section article main aside nav header footer ul ol li dl dt dd blockquote pre form fieldset figure "
-    "figcaption h1 h2 h3 h4 h5 h6 details summary address center html body noframes legend caption hgroup dialog",
+    "figcaption h1 h2 h3 h4 h5 h6 details summary address center html body noframes legend caption hgroup dialog menu",
     BLOCK | CELL: "table tr td th tbody thead tfoot",
     BLOCK | VOID: "hr",
     VOID: "br img input meta link area base col embed source track wbr param",
@@ -71,9 +71,13 @@ GROUPS = (
 """Words that people give to parts of a page; of five letters or more they count as beginnings of words, too."""
 NUM_GROUPS = len(GROUPS)
 BODY_GROUPS, BODY = 0b111, 1 << 2
-BAD_GROUPS = 1 << 3 | 1 << 6
+COMMENTS = 1 << 3
+BAD_GROUPS = COMMENTS | 1 << 6
 HIDDEN_GROUP, HIDDEN = 1 << 14, 1 << 20
-"""Of an element's flags: its groups, and that it is not shown."""
+CODE_WORDS, CODE = "syntaxhighlighter crayon", 1 << 21
+"""Of an element's flags: its groups; that it is not shown; and that its white space counts as in `pre`, since what
+colours code names it so and sets a line in each `div`.
+"""
 
 FNV_OFFSET, FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
@@ -104,7 +108,7 @@ def _words_of_groups() -> dict[str, int]:
     for group, words in enumerate(GROUPS):
         for word in words.split():
             found[word] = found.get(word, 0) | 1 << group
-    return found
+    return found | dict.fromkeys(CODE_WORDS.split(), CODE)
 
 
 GROUP_OF = _words_of_groups()

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 _BLOCK = (
     "div p section article main aside nav header footer ul ol li dl dt dd blockquote pre form fieldset figure "
-    "figcaption h1 h2 h3 h4 h5 h6 details summary address center html body noframes legend caption hgroup dialog hr"
+    "figcaption h1 h2 h3 h4 h5 h6 details summary address center html body noframes legend caption hgroup dialog menu "
+    "hr"
 )
 _TABLE = "table tr td th tbody thead tfoot"
 _RAW = "script style noscript iframe textarea title template svg select canvas object audio video"
@@ -53,6 +54,8 @@ class Twin:
 
     def __post_init__(self) -> None:
         self.stack: list[str] = []
+        self.code: list[bool] = []
+        """Of each element on the stack, whether white space counts in it."""
         self.read()
         self.end_block()
 
@@ -83,9 +86,10 @@ class Twin:
             self.text += page[i]
             self.in_row = 0
             return 1
-        if "pre" in self.stack and space == 1:
-            if page[i] != "\r" and (self.text or page[i] != "\n"):
-                self.text += page[i]
+        if any(self.code):
+            white = " " if space == 6 else page[i]
+            if white != "\r" and (self.text or white != "\n"):
+                self.text += white
         elif self.text and self.text[-1] not in SPACE:
             self.text += " "
         return int(space)
@@ -111,7 +115,9 @@ class Twin:
         if name == "br":
             self.breaks += 1
             self.in_row += 1
-            if self.in_row >= 2:
+            if any(self.code):
+                self.text += "\n" if self.text else ""
+            elif self.in_row >= 2:
                 self.end_block()
             elif self.text:
                 self.text = (self.text[:-1] if self.text[-1] == " " else self.text) + "\n"
@@ -120,7 +126,7 @@ class Twin:
         elif name in BLOCK or "-" in name:
             self.end_block()
             if name in BLOCK - {"hr", "html", "body"}:
-                self.open(name)
+                self.open(name, name == "pre" or "syntaxhighlighter" in text)
         return end
 
     def end_block(self) -> None:
@@ -128,7 +134,7 @@ class Twin:
             self.blocks.append(Block(text, list(self.stack), self.links, self.breaks))
         self.text, self.links, self.breaks, self.in_row = "", 0, 0, 0
 
-    def open(self, name: str) -> None:
+    def open(self, name: str, is_code: bool) -> None:
         place = None
         if name not in ("tr", "td", "th"):
             place = self.find({"p"}, {"td", "th", "table"})
@@ -136,14 +142,15 @@ class Twin:
             own = self.find(*CLOSES[name])
             place = own if own is not None else place
         if place is not None:
-            del self.stack[place:]
+            del self.stack[place:], self.code[place:]
         self.stack.append(name)
+        self.code.append(is_code)
 
     def close(self, name: str) -> None:
         stops = set() if name in TABLE else {"td", "th", "table"}
         place = self.find({name}, stops)
         if place is not None:
-            del self.stack[place:]
+            del self.stack[place:], self.code[place:]
 
     def find(self, wanted: set[str], stops: set[str]) -> int | None:
         """The place of the innermost open element of these tags that lies within the innermost stop."""

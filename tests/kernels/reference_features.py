@@ -20,7 +20,11 @@ class Page:
 
     def __init__(self, page, texts):
         self.blocks, self.elements, self.texts = page.blocks.tolist(), page.elements.tolist(), texts
-        self.good = [self.good_of(text) for text in texts]
+        reads_well = [self.good_of(text) for text in texts]
+        named = [self.elements[block[b.ELEMENT]][e.ALL_FLAGS] >> 3 & 1 for block in self.blocks]
+        others = [i for i, good in enumerate(reads_well) if good and not named[i]]
+        self.comments = {i for i in range(len(texts)) if named[i] and others and others[0] < i}
+        self.good = [0 if i in self.comments else good for i, good in enumerate(reads_well)]
 
     def good_of(self, text):
         if text["bytes"] < 70 or text["link_permille"] >= 350:
@@ -54,8 +58,8 @@ class Page:
 
     def top(self):
         scores = Counter()
-        for text, block in zip(self.texts, self.blocks, strict=True):
-            if text["bytes"] >= 25 and text["link_permille"] < 500:
+        for i, (text, block) in enumerate(zip(self.texts, self.blocks, strict=True)):
+            if i not in self.comments and text["bytes"] >= 25 and text["link_permille"] < 500:
                 score = 1000 + 1000 * text["commas"] + min(10 * text["bytes"], 4000)
                 score = score * (1000 - text["link_permille"]) // 1000
                 around = list(self.ancestors(self.container(block[b.ELEMENT])))[:5]

@@ -89,6 +89,21 @@ def test_runs_behind_the_most_words_are_not_looked_for():
         assert (again.tolist(), found.tolist()) == ([before, 0, before], [0, 0, before])
 
 
+@pytest.mark.parametrize(
+    ("page", "good"),
+    [
+        (f"<p>{LONG}</p><div class=comments><p>{LONG} {LONG}</div><p>{LONG}", [0, 500, 500]),
+        (f"<div class=comments><p>{LONG}</p><p>{LONG}</div>", [0, 500]),
+        (f"<p>Short.</p><div class=comments><p>{LONG}</p><p>{LONG}</div>", [0, 0, 500]),
+    ],
+    ids=["behind a text", "and nothing else", "behind a word"],
+)
+def test_comments_are_no_good_text_but_where_there_is_no_other(page, good):
+    """Of a page's good text, how much stands before each block."""
+    found = block_features(html_blocks(page.encode()))[:, NAMES.index("good_before_permille")].tolist()
+    assert found == good
+
+
 def test_a_page_without_text_has_no_features():
     assert block_features(html_blocks(b"<div><p></p></div>")).shape == (0, NUM_FEATURES)
 

@@ -10,7 +10,7 @@ from corpus_assets.kernels.html_names import GROUP_OF, GROUPS, HIDDEN, HIDDEN_GR
 from tests.kernels.reference_blocks import Twin
 
 NAMES = {number: name for name, number in TAGS.items()}
-_PAIRED = "div p li ul ol dd dt dl td th tr table tbody pre blockquote h1 section b a"
+_PAIRED = "div p li ul ol menu dd dt dl td th tr table tbody pre blockquote h1 section b a"
 PAIRED = tuple(_PAIRED.split())
 PIECES = [
     *(f"<{name}>" for name in (*PAIRED, "span")),
@@ -27,6 +27,7 @@ PIECES = [
     ),
     *(
         '<div title="a > b">',
+        '<div class="syntaxhighlighter js">',
         "<p id='x>y'>",
         "<div a=b/c>",
         "<DIV>",
@@ -83,6 +84,8 @@ def test_any_bytes_give_blocks_within_their_page(page):
         ("<p>one<p>two", ["one", "two"]),
         ("a<br>b<br><br>c", ["a\nb", "c"]),
         ("<pre>\n  x\n    y  \n</pre>", ["  x\n    y"]),
+        ("<pre>a<br>&nbsp;&nbsp;b<br><br>c  d</pre>", ["a\n  b\n\nc  d"]),
+        ("<div class='syntaxhighlighter'><div>if a:</div><div>&nbsp; b</div></div>", ["if a:", "  b"]),
         ("<p>a <!-- b", ["a b"]),
         ("<p>a<style>b", ["a"]),
         ("<p>a<svg>b", ["ab"]),

@@ -39,10 +39,39 @@ def all_of(page: str) -> str:
         ("<p>caf&eacute; &#128512; &amp;lt; &nbsp;x&nbsp;", "café 😀 &lt; x"),
         ("<p>a\0b &#0; c", "ab � c"),
         ("<table><tr><td>outer<table><tr><td>in<td>ner</table><td>cell</table>", "outer\n\nin\tner\n\ncell"),
+        ("<table><caption>Sizes</caption><tr><td><p>a</p><p>b</p><td>c<br>d<tr><td>e</table>", "Sizes\na b\tc d\ne"),
+        ("<table><tr><td>x<td><ul><li>a<li>b</ul><tr><td>y<td>z</table>", "x\ta b\ny\tz"),
+        ("<table><tr><th><th>2019<th>2020<tr><th>Boats<td><td>7</table>", "\t2019\t2020\nBoats\t\t7"),
+        ("<table><tr><td><p>One.</p><p>Two.</p></table>", "One.\n\nTwo."),
+        ("<ul><li>one<ol><li>a<li>b</ol>still one<li>two</ul>", "one\na\nb\nstill one\ntwo"),
+        ("<dl><dt>word<dd>meaning<dl><dt>other<dd>thing</dl></dl><menu><li>x", "word\nmeaning\nother\nthing\n\nx"),
+        ("<pre><div>if x:</div><div>  y</div>\n</pre><pre>z</pre>", "if x:\n  y\n\nz"),
+        ("<pre><ol><li>if x:<li>&nbsp; y</ol></pre>", "if x:\n  y"),
+        ("<pre>if x:<br>  y<br><br>z</pre>", "if x:\n  y\n\nz"),
+        ("<table><tr><td><pre>1\n2</pre><td><pre>if x:\n  y</pre></table>", "1\n2\n\nif x:\n  y"),
+        ("<table><tr><td><pre>x = 1</pre><td>sets x</table>", "x = 1\tsets x"),
+        (
+            "<div class=syntaxhighlighter><table><tr><td><div>1</div><div>2</div><td><div>if x:</div>"
+            "<div>&nbsp; y</div></table></div>",
+            "1\n2\nif x:\n  y",
+        ),
     ],
 )
 def test_lines_keep_their_structure(page, text):
     assert all_of(page) == text
+
+
+def test_columns_by_which_a_page_is_laid_out_are_no_line():
+    words = block_text.LONGEST_ROW // 5 * "word "
+    page = f"<table><tr><td>Menu<td><p>{words}</p><p>More.</p><tr><td>Below</table>"
+    assert all_of(page) == f"Menu\n\n{words.strip()}\n\nMore.\n\nBelow"
+
+
+def test_a_long_block_is_kept_once_and_a_short_one_as_often_as_it_stands():
+    long, short = (block_text.LONG_BLOCK // 5 * "word ").strip() + ".", "Once more."
+    assert all_of(f"<p>{long}<p>{short}<div>{long}</div><p>{short}<p>{long}!") == "\n\n".join(
+        (long, short, short, f"{long}!")
+    )
 
 
 def test_what_stands_around_an_article_goes():
