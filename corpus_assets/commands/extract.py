@@ -10,6 +10,9 @@ from corpus_assets.commands.new_files import as_configs_name_it, check_place
 from corpus_assets.plans.for_people import plural
 
 _PAGES = "a folder of <group>/<name>.html with <name>.txt (the wanted text, UTF-8) beside it; a group is a site"
+_ALSO = (
+    "more pages to train on, of which others decided what is wanted: the model tells them apart, and judges as of PAGES"
+)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -26,10 +29,10 @@ def add_parser(subparsers: Any) -> None:
         "evaluate", help="F1 of labelled pages, each judged by a model that saw no page of its group"
     )
     evaluate.add_argument("pages", type=Path, metavar="PAGES", help=_PAGES)
-    evaluate.add_argument("--also", type=Path, metavar="PAGES", help="more pages, to train on alone")
     evaluate.add_argument("--model", type=Path, metavar="FILE", help="judge this model as it is; train none")
     evaluate.add_argument("--json", action="store_true", help="print the scores as JSON")
     for verb in (train, evaluate):
+        verb.add_argument("--also", type=Path, metavar="PAGES", help=_ALSO)
         verb.add_argument(
             "--leaves", type=_leaves, metavar="N", help="of a tree; 2 suits pages that are few or much alike"
         )
@@ -54,8 +57,10 @@ def run_train(args: argparse.Namespace) -> int:
     out = check_place(args.layout, args.out, is_model=True)
     pages = labelled_pages.read(args.pages)
     notes = {name: value for name, value in (("data", args.data), ("license", args.license)) if value}
-    print(f"training on {plural(len(pages), 'page')}", file=sys.stderr)
-    digest = block_model.write(block_training.train(pages, notes, args.leaves or block_training.LEAVES), out)
+    also = labelled_pages.read(args.also) if args.also else []
+    print(f"training on {plural(len(pages) + len(also), 'page')}", file=sys.stderr)
+    model = block_training.train(pages, notes, args.leaves or block_training.LEAVES, also)
+    digest = block_model.write(model, out)
     name = json.dumps(as_configs_name_it(args.layout, out))
     print(f"extract: {{extractor: blocks, model: {{path: {name}, sha256: {digest}}}}}")
     return 0

@@ -80,11 +80,11 @@ def folds(pages: Sequence[LabelledPage]) -> list[int]:
 def out_of_fold(
     pages: Sequence[LabelledPage], also: Sequence[LabelledPage] = (), leaves: int = LEAVES
 ) -> dict[str, BlockModel]:
-    """Page -> the model of all pages of other folds, and of `also`."""
+    """Page -> the model of all pages of other folds, and of `also`, which is another collection."""
     of_fold, examples = folds(pages), [example(page) for page in pages]
     more = [example(page) for page in also]
     models = [
-        train_on([one for one, of in zip(examples, of_fold, strict=True) if of != fold] + more, leaves)
+        train_on([one for one, of in zip(examples, of_fold, strict=True) if of != fold], leaves, more)
         for fold in range(FOLDS)
     ]
     return {page.name: models[fold] for page, fold in zip(pages, of_fold, strict=True)}

@@ -43,6 +43,17 @@ def test_training_twice_gives_the_same_file_and_the_setting_to_write(tmp_path, p
     assert not corpus_config.problems({**document, "extract": setting})
 
 
+def test_pages_of_another_collection_are_trained_on_and_named(tmp_path, pages, capsys):
+    for name, also in (("a.json", ()), ("b.json", ("--also", pages / "site-0"))):
+        assert run(tmp_path, "train", pages / "site-1", "--out", tmp_path / name, *also) == 0
+    alone, both = (block_model.read(tmp_path / name) for name in ("a.json", "b.json"))
+    assert "also" not in alone.training
+    assert (both.training["pages"], both.training["also"]["pages"]) == (2, 2)
+    assert both.feature_names == alone.feature_names
+    assert block_model.to_bytes(both) != block_model.to_bytes(alone)
+    assert "training on 4 pages" in capsys.readouterr().err
+
+
 def test_evaluation_prints_ours_beside_resiliparse(tmp_path, pages, capsys):
     assert run(tmp_path, "evaluate", pages, "--leaves", 2, "--json") == 0
     said = json.loads(capsys.readouterr().out)

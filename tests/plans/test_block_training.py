@@ -1,5 +1,7 @@
 """Training and judging: labels, folds, the published measure, the same bytes every time, and what real pages give."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,19 +26,42 @@ def test_the_same_pages_in_any_order_give_the_same_bytes():
     assert block_model.to_bytes(block_training.train(PAGES[:19])) != first
 
 
-def test_the_model_is_the_mean_of_what_the_library_grew():
+@pytest.mark.parametrize("num_also", [0, 8])
+def test_the_model_is_the_mean_of_what_the_library_grew(num_also):
     examples = [example(page) for page in PAGES[:20]]
+    own, also = examples[num_also:], [turned(one) for one in examples[:num_also]]
     grown: list = []
     grow = block_training._grow
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block_training, "_grow", lambda *args: grown.append(grow(*args)) or grown[-1])
-        model = block_training.train_on(examples)
+        model = block_training.train_on(own, also=also)
     features = np.concatenate([one.features for one in examples])
     assert len(grown) == block_training.BAGS
-    logit = np.mean([one.decision_function(features.astype(np.float32)) for one in grown], axis=0)
+    asked = np.column_stack([features, np.zeros(len(features))]) if also else features
+    logit = np.mean([one.decision_function(asked.astype(np.float32)) for one in grown], axis=0)
     wanted = 1 / (1 + np.exp(-logit))
     found = probabilities(features, model.nodes, model.roots, model.base) / block_model.ONE
     assert np.abs(found - wanted).max() < 0.002
+
+
+def turned(one):
+    """What others would want who want all else."""
+    return replace(one, share=1 - one.share)
+
+
+def test_what_others_want_of_their_pages_is_not_wanted_of_ones_own():
+    every = [example(page) for page in PAGES]
+    own, others, judged = every[:15], [turned(one) for one in every[15:30]], every[30:]
+    features, share, weight = (
+        np.concatenate([getattr(one, of) for one in judged]) for of in ("features", "share", "weight")
+    )
+
+    def error_of(model):
+        found = probabilities(features, model.nodes, model.roots, model.base) / block_model.ONE
+        return np.average(np.abs(found - share), weights=weight)
+
+    assert error_of(block_training.train_on(own, also=others)) < 0.2
+    assert error_of(block_training.train_on(own + others)) > 0.4
 
 
 def test_a_model_learns_to_keep_what_is_wanted():
