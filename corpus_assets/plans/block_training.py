@@ -38,7 +38,7 @@ BAGS = 3
 LEAVES = 15
 """Of a tree. Pages that are made by few rules, or of few sites, teach small trees better: 2 (block_model.md)."""
 CUT = 0.5
-UNSURE = 500
+UNSURE = 600
 """Thousandths of expected error; measured in block_model.md."""
 
 
