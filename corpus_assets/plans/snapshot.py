@@ -19,7 +19,7 @@ from formats import dataset, durable
 from formats.dataset import Dataset
 from formats.layout import Layout
 from formats.naming import TokensKey
-from formats.snapshot import manifest, token_shard
+from formats.snapshot import manifest, manifest_rules, token_shard
 from formats.snapshot.manifest import Snapshot, TokenShard
 
 CODE_VERSION = "1"
@@ -80,8 +80,8 @@ def _index(rows: pa.Table) -> pa.Table:
 def _document(build: TokenBuild, shards: list[TokenShard], sequences: Dataset) -> dict[str, Any]:
     loaded, config, key = build.loaded(), build.config, build.version.key
     return {
-        "format": manifest.FORMAT,
-        "version": manifest.VERSION,
+        "format": manifest_rules.FORMAT,
+        "version": manifest_rules.VERSION,
         "dataset": key.dataset,
         "corpus_version": key.version,
         "tokens": config.tokens,

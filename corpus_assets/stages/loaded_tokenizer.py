@@ -16,7 +16,7 @@ import numpy as np
 from corpus_assets.stages import exact_cuts, fast_tokenizer
 from corpus_assets.stages.tokenizer_file import by_library, load_fast, load_file
 from formats.errors import ConfigError, CorruptDataError
-from formats.snapshot.manifest import dtype_for
+from formats.snapshot.manifest_rules import dtype_for
 
 BATCH_CHARS = 256 * 1024
 """Text given to the library at once, which takes some 100 bytes a byte meanwhile: four times as much is a twentieth

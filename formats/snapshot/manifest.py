@@ -6,7 +6,7 @@ The manifest keeps shards in columns: ten thousand of them are read in some 20 m
 import hashlib
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -15,46 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from formats import canonical, durable, naming
+from formats import canonical, durable
 from formats.corpus_doc import SPLITS
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.json_words import described
 from formats.order.order import Bucket
+from formats.snapshot.manifest_rules import COLUMNS, problems
 
-FORMAT, VERSION = "snapshot", 1
 NAME_ON_DISK = "manifest.json"
-DTYPES = ("<u2", "<u4")
 ID_PREFIX = "sha256:"
 _TODO = "restore the snapshot from a copy, or build it again"
 _ELSEWHERE = "copy the snapshot there, or name another root: the folder whose snapshots/ holds it"
-_KEYS = {
-    "format": str,
-    "version": int,
-    "dataset": str,
-    "corpus_version": str,
-    "tokens": str,
-    "corpus_manifest_sha256": str,
-    "token_config_sha256": str,
-    "tokenizer": dict,
-    "vocab_size": int,
-    "eos_id": int,
-    "pad_id": int,
-    "seq_len": int,
-    "dtype": str,
-    "packing": str,
-    "stage_versions": dict,
-    "counts": dict,
-    "splits": dict,
-}
-_MAX_SEQ_LEN, _MAX_VOCAB, _MAX_COUNT = (1 << 31) - 1, 1 << 32, (1 << 53) - 1
 _DIGEST = re.compile("[0-9a-f]{64}")
-_DIGESTS = re.compile("(?:[0-9a-f]{64}\n)*")
-_COLUMNS = ("sequences", "tokens", "documents", "sha256", "index_sha256")
-
-
-def dtype_for(vocab_size: int) -> str:
-    """uint16 where every id of the vocabulary fits, else uint32; both little-endian."""
-    return DTYPES[0] if vocab_size <= 1 << 16 else DTYPES[1]
 
 
 def folder_of(root: Path, snapshot_id: str) -> Path:
@@ -137,7 +109,7 @@ class Snapshot:
         for split in SPLITS:
             for name, columns in sorted(self._split(split).items()):
                 if sum(columns["sequences"]):
-                    rows = zip(*(columns[column] for column in _COLUMNS), strict=True)
+                    rows = zip(*(columns[column] for column in COLUMNS), strict=True)
                     found[split] += [TokenShard(split, name, number, *row) for number, row in enumerate(rows)]
         return found
 
@@ -150,7 +122,7 @@ class Snapshot:
         which = bisect_right(firsts, number) - 1
         bucket, columns = self.buckets(split)[which].name, self._split(split)
         own = number - firsts[which]
-        return TokenShard(split, bucket, own, *(columns[bucket][column][own] for column in _COLUMNS))
+        return TokenShard(split, bucket, own, *(columns[bucket][column][own] for column in COLUMNS))
 
     def _firsts(self, split: str) -> list[int]:
         """The number of each bucket's first shard, and the number of shards."""
@@ -167,10 +139,10 @@ def columns_of(shards: Sequence[TokenShard]) -> dict[str, Any]:
     """The manifest's `splits` of these shards, which come in the order of their numbers in each bucket."""
     splits: dict[str, dict[str, Any]] = {split: {} for split in SPLITS}
     for shard in shards:
-        columns = splits[shard.split].setdefault(shard.bucket, {column: [] for column in _COLUMNS})
+        columns = splits[shard.split].setdefault(shard.bucket, {column: [] for column in COLUMNS})
         if shard.number != len(columns["sequences"]):
             raise ValueError(f"{shard.name} comes as number {len(columns['sequences'])} of its bucket")
-        for column in _COLUMNS:
+        for column in COLUMNS:
             columns[column].append(getattr(shard, column))
     return splits
 
@@ -215,69 +187,5 @@ def validate(document: Any, where: object = NAME_ON_DISK) -> None:
     """Raises SchemaMismatchError that names the first key that is missing, foreign, of another type or in
     contradiction.
     """
-    for key, expected, found in _problems(document):
+    for key, expected, found in problems(document):
         raise SchemaMismatchError(where, key, expected, found, _TODO)
-
-
-def _problems(document: Any) -> Iterator[tuple[str, object, object]]:
-    if not isinstance(document, dict) or set(document) != set(_KEYS):
-        found = sorted(document) if isinstance(document, dict) else type(document).__name__
-        yield "keys", sorted(_KEYS), found
-        return
-    for key, kind in _KEYS.items():
-        if type(document[key]) is not kind:
-            yield key, kind.__name__, type(document[key]).__name__
-            return
-    if (form := (document["format"], document["version"])) != (FORMAT, VERSION):
-        yield "format and version", (FORMAT, VERSION), form
-    for key, largest in (("seq_len", _MAX_SEQ_LEN), ("vocab_size", _MAX_VOCAB)):
-        if not 1 <= document[key] <= largest:
-            yield key, f"1 to {largest}", described(document[key])
-    if document["dtype"] != (expected := dtype_for(document["vocab_size"])):
-        yield "dtype", expected, described(document["dtype"])
-    for key in ("eos_id", "pad_id"):
-        if not 0 <= document[key] < document["vocab_size"]:
-            yield key, f"an id below {document['vocab_size']}", described(document[key])
-    if set(document["splits"]) != set(SPLITS):
-        yield "splits", SPLITS, sorted(document["splits"])
-        return
-    for split, buckets in document["splits"].items():
-        if not isinstance(buckets, dict):
-            yield f"splits.{split}", "an object of buckets", described(buckets)
-            return
-        for bucket, columns in buckets.items():
-            if not naming.NAME.fullmatch(bucket) or len(bucket) > naming.MAX_LENGTH:  # it becomes a folder's name
-                yield f"splits.{split}", f"buckets with names {naming.NAME.pattern}", described(bucket)
-                return
-            yield from _column_problems(f"splits.{split}.{bucket}", columns, document["seq_len"])
-
-
-def _column_problems(where: str, columns: Any, seq_len: int) -> Iterator[tuple[str, object, object]]:
-    if not isinstance(columns, dict) or set(columns) != set(_COLUMNS):
-        yield where, _COLUMNS, described(columns) if not isinstance(columns, dict) else sorted(columns)
-        return
-    if not all(isinstance(columns[name], list) for name in _COLUMNS):
-        yield where, "a list a column", "something else"
-        return
-    if len({len(columns[name]) for name in _COLUMNS}) != 1:
-        yield where, "columns of one length", {name: len(columns[name]) for name in _COLUMNS}
-        return
-    for name in ("sequences", "tokens", "documents"):
-        counts = columns[name]
-        if set(map(type, counts)) - {int} or (counts and not 0 <= min(counts) <= max(counts) <= _MAX_COUNT):
-            yield f"{where}.{name}", "whole numbers from 0", "others"
-            return
-    for name in ("sha256", "index_sha256"):
-        if not _are_digests(columns[name]):
-            yield f"{where}.{name}", "64 hex digits each", "others"
-    pairs = zip(columns["tokens"], columns["sequences"], strict=True)
-    if any(tokens > sequences * seq_len for tokens, sequences in pairs):
-        yield f"{where}.tokens", "no more than the sequences hold", "more"
-
-
-def _are_digests(column: list[Any]) -> bool:
-    """One look at all: ten thousand are some 2 ms, not 15."""
-    if set(map(type, column)) - {str}:
-        return False
-    joined = "\n".join([*column, ""])
-    return len(joined) == 65 * len(column) and bool(_DIGESTS.fullmatch(joined))

@@ -19,6 +19,7 @@ from corpus_assets.stages.pack_tokens import pack
 from formats.errors import ConfigError, CorruptDataError
 from formats.snapshot import manifest, token_shard
 from formats.snapshot.manifest import SPLITS
+from formats.snapshot.manifest_rules import dtype_for
 from tests import faults
 from tests.formats.snapshot.made_snapshots import document_of
 from tests.plans import export_readers, streaming_reader_program
@@ -30,7 +31,7 @@ BUCKETS = {("train", "books"): (7, 30), ("train", "web"): (25,), ("val", "web"):
 def snapshot_of(root, packing="concat", vocab_size=60_000, buckets=BUCKETS):
     """A snapshot of random documents of some tokens; and {(split, bucket): [(id, tokens), …]}, shard after shard."""
     draw = np.random.default_rng(5)
-    dtype = manifest.dtype_for(vocab_size)
+    dtype = dtype_for(vocab_size)
     folder, written, documents = root / "snapshots" / "being-made", [], {}
     for (split, bucket), shards in buckets.items():
         for number, num_docs in enumerate(shards):

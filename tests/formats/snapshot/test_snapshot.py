@@ -9,6 +9,7 @@ from formats import durable
 from formats.errors import ConfigError, CorruptDataError, SchemaMismatchError
 from formats.order.order import Bucket
 from formats.snapshot import manifest, token_shard
+from formats.snapshot.manifest_rules import dtype_for
 from tests import faults
 from tests.formats.snapshot.made_snapshots import SEQ_LEN, document_of, make_snapshot, sequences_of
 
@@ -142,4 +143,4 @@ def test_wrong_columns_are_refused(tmp_path, column, value):
 
 
 def test_the_dtype_holds_every_id():
-    assert [manifest.dtype_for(size) for size in (1, 65_536, 65_537, 200_000)] == ["<u2", "<u2", "<u4", "<u4"]
+    assert [dtype_for(size) for size in (1, 65_536, 65_537, 200_000)] == ["<u2", "<u2", "<u4", "<u4"]
