@@ -28,8 +28,8 @@ def as_result(
         finding, warn = Finding(False, words(error)), False
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        told = f"{where}{error.strerror or error}; see that it is there and can be read, then run the check again"
-        finding, warn = Finding(False, told), False
+        found = f"{where}{error.strerror or error}; see that it is there and can be read, then run the check again"
+        finding, warn = Finding(False, found), False
     told = f"{key}: {finding.words}"
     if not finding.passed:
         _log.log(logging.WARNING if warn else logging.ERROR, "%s%s", SAYS, told)

@@ -2,11 +2,13 @@
 
 import os
 import shutil
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from corpus_assets.plans import published_version, word_rules
 from corpus_assets.plans import raw_set as raw_sets
@@ -172,45 +174,12 @@ def write(build: Build, pairs: list[Pair], evidence: Evidence, shards: Dataset) 
 def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, shards: Dataset) -> None:
     parts = _write_documents(temporary / "documents", evidence)
     written: dict[str, Shard | bytes] = {f"documents/{Path(part.path).name}": part for part in parts}
-    tables = {
-        "files": file_rows(evidence.raw, evidence.outcomes),
-        "clusters": cluster_rows(build, pairs),
-        "lineage": lineage_rows(pairs, evidence.outcomes),
-    }
-    for name, rows in tables.items():
-        table = evidence_files.write(temporary, name, [rows])
+    for name, rows in _tables(build, pairs, evidence):
+        table = evidence_files.write(temporary, name, rows)
         written[Path(table.path).name] = table
-    if cap := over_caps(build, pairs):
-        table = evidence_files.write(temporary, "capped_documents", capped_documents(build, pairs, cap.open()))
-        written[Path(table.path).name] = table
-    if pairs[0].config.words.lists:
-        counted = [(pair, stage.open()) for pair in pairs if (stage := listed_words(build, pair))]
-        table = evidence_files.write(temporary, "listed_words", word_rules.listed_words(counted))
-        written[Path(table.path).name] = table
-    if pairs[0].config.sites.configured:
-        listed = [(pair, stage.open()) for pair in pairs if (stage := listed_documents(build, pair))]
-        table = evidence_files.write(temporary, "listed_sites", listed_sites(build, listed))
-        written[Path(table.path).name] = table
-    if mixed := [(pair, stage.make()) for pair in pairs if (stage := mixed_texts(build, pair))]:
-        table = evidence_files.write(temporary, "mixed_languages", mixed_rows(mixed))
-        written[Path(table.path).name] = table
-    if near := near_rows(build, pairs):
-        table = evidence_files.write(temporary, "near_items", near)
-        written[Path(table.path).name] = table
-    if any(raw.judged for raw in evidence.raw):
-        table = evidence_files.write(temporary, "extraction", extraction_rows(evidence.raw))
-        written[Path(table.path).name] = table
-    notes = edges(build, pairs).open().notes
-    sets = eval_counts(eval_index(build, pairs[0].version))
-    rules = {pair.row.source_id: all_rules(pair) for pair in pairs}
-    counts = {**evidence.funnel.as_json(), "near_duplicates": notes, "eval_sets": sets, "rules": rules}
-    counts |= {"not_configured": [] if pairs[0].config.ppl else ["ppl"], "shard_bytes": shards.num_bytes}
-    counts |= {
-        evidence_files.TEXT_BYTES: {pair.row.source_id: shards.notes.get(pair.row.source_id, 0) for pair in pairs}
-    }
     files = {
         evidence_files.STAGE_VERSIONS: evidence_files.json_bytes(evidence.made_of),
-        evidence_files.COUNTS: evidence_files.json_bytes(counts),
+        evidence_files.COUNTS: evidence_files.json_bytes(_counts(build, pairs, evidence, shards)),
         evidence_files.LEDGER_ROWS: b"".join(canonical.to_bytes(ledger.to_json(pair.row)) + b"\n" for pair in pairs),
         published_version.CONFIG_COPY: build.layout.config(pairs[0].version.key).read_bytes(),
     }
@@ -219,6 +188,47 @@ def _fill(temporary: Path, build: Build, pairs: list[Pair], evidence: Evidence, 
         written[name] = data
     _hold_config(build.layout, pairs[0].version, temporary / published_version.CONFIG_COPY)
     evidence_files.seal(temporary, {name: evidence_files.entry_of(content) for name, content in written.items()})
+
+
+def _tables(build: Build, pairs: list[Pair], evidence: Evidence) -> Iterator[tuple[str, Iterable[pa.RecordBatch]]]:
+    """(name, rows) of every table but `documents`; one that few versions have stands only where it has something."""
+    config = pairs[0].config
+    yield "files", [file_rows(evidence.raw, evidence.outcomes)]
+    yield "clusters", [cluster_rows(build, pairs)]
+    yield "lineage", [lineage_rows(pairs, evidence.outcomes)]
+    if cap := over_caps(build, pairs):
+        yield "capped_documents", capped_documents(build, pairs, cap.open())
+    if config.words.lists:
+        yield "listed_words", word_rules.listed_words(_opened(build, pairs, listed_words))
+    if config.sites.configured:
+        yield "listed_sites", listed_sites(build, _opened(build, pairs, listed_documents))
+    if mixed := [(pair, stage.make()) for pair in pairs if (stage := mixed_texts(build, pair))]:
+        yield "mixed_languages", mixed_rows(mixed)
+    if near := near_rows(build, pairs):
+        yield "near_items", near
+    if any(raw.judged for raw in evidence.raw):
+        yield "extraction", extraction_rows(evidence.raw)
+
+
+def _opened(
+    build: Build, pairs: list[Pair], stage_of: Callable[[Build, Pair], Output | None]
+) -> list[tuple[Pair, Dataset]]:
+    return [(pair, stage.open()) for pair in pairs if (stage := stage_of(build, pair))]
+
+
+def _counts(build: Build, pairs: list[Pair], evidence: Evidence, shards: Dataset) -> dict[str, Any]:
+    notes = edges(build, pairs).open().notes
+    sets = eval_counts(eval_index(build, pairs[0].version))
+    rules = {pair.row.source_id: all_rules(pair) for pair in pairs}
+    return {
+        **evidence.funnel.as_json(),
+        "near_duplicates": notes,
+        "eval_sets": sets,
+        "rules": rules,
+        "not_configured": [] if pairs[0].config.ppl else ["ppl"],
+        "shard_bytes": shards.num_bytes,
+        evidence_files.TEXT_BYTES: {pair.row.source_id: shards.notes.get(pair.row.source_id, 0) for pair in pairs},
+    }
 
 
 def _write_documents(folder: Path, evidence: Evidence) -> list[Shard]:

@@ -274,7 +274,7 @@ def _index_asked_for(version: Version) -> tuple[str, ...]:
 
 
 def lacks(layout: Layout, version: Version, asset: str) -> bool:
-    """Whether a published version has everything but this, which is made after the lock and lies in its evidence."""
+    """Whether the evidence of a published version has not what this asset makes after the lock."""
     if asset not in _IN_EVIDENCE or (asset == "ngram_index" and not _index_asked_for(version)):
         return False
     return _IN_EVIDENCE[asset] not in evidence.read_seal(layout.evidence(version.key))

@@ -2,7 +2,7 @@
 
 from corpus_assets.plans.for_people import plural, shortened
 from corpus_assets.plans.pinned import Build, Version
-from corpus_assets.plans.standing import OF_SOURCE, OF_VERSION, State, at_first
+from corpus_assets.plans.standing import OF_SOURCE, State, at_first
 
 _NAMES_CHARS = 80
 
@@ -20,7 +20,7 @@ def told(build: Build, version: Version) -> str | None:
     there = {name: {one.asset for one in found if one.state is State.DONE} for name, found in stands.sources.items()}
     counts = {asset: sum(asset in assets for assets in there.values()) for asset in OF_SOURCE}
     words = [f"{asset} of {n:,}" for asset, n in counts.items() if n]
-    words += [one.asset for one in stands.whole if one.state is State.DONE and one.asset in OF_VERSION]
+    words += [one.asset for one in stands.whole if one.state is State.DONE]
     if not words:
         return "reused from other versions: nothing"
     new = ", ".join(sorted(name for name, assets in there.items() if not assets))
