@@ -6,19 +6,13 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from formats import userinfo
+from formats import secret_fields, userinfo
 
 STORE_SCHEMES = ("s3", "gs", "gcs", "az", "abfs", "oss", "hf", "ftp", "sftp", "hdfs", "webhdfs", "memory")
 """Object stores and file servers, read by the fsspec driver of that name; `memory` is of one process."""
 SCHEMES = ("http", "https", "file", *STORE_SCHEMES)
 """Schemes of a file's url; a url without one is a path."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_CREDENTIAL = re.compile(
-    r"token(?!iz)|signature|secret|passw|passphrase|credential|authoriz|(api|access)[_-]?key"
-    r"|(?<![a-z])(sig|auth|pwd|pass|key|jwt|sas)(?![a-z])",
-    re.IGNORECASE,
-)
-"""Names of query fields that sign or authorize a request. Messages mask more; `author`, `codec` are none."""
 USER_IN_URL = "holds a user name or password, which would end up in the corpus; leave it out"
 
 
@@ -49,7 +43,7 @@ def wrong_url(url: str) -> str | None:
     if not parts.hostname:
         return "has no host or bucket"
     for name, _ in parse_qsl(parts.query):
-        if _CREDENTIAL.search(name):
+        if secret_fields.is_credential(name):
             return f"holds a credential (field {name} of its query), which would end up in the corpus; leave it out"
     return None
 

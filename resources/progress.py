@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from resources.download.progress import LogProgress
+from resources.download.progress import LogProgress, UnderWay
 
 Listener = Callable[[str, int, int], None]
 """(what, done, of how many, 0 where nobody knows); `what` names the unit, such as "shards" or "bytes of" a file, and
@@ -61,13 +61,9 @@ def heard_by(listener: Listener) -> Iterator[None]:
 class FetchProgress(LogProgress):
     """Bytes of each file under way are told, events go to the log."""
 
-    def __init__(self) -> None:
-        self._totals: dict[str, int] = {}
+    def begin(self, one: UnderWay, done: int) -> None:
+        super().begin(one, done)
+        self.advance(one, done)
 
-    def begin(self, file: str, done: int, total: int) -> None:
-        super().begin(file, done, total)
-        self._totals[file] = total
-        tell(f"bytes of {file}", done, total)
-
-    def advance(self, file: str, done: int) -> None:
-        tell(f"bytes of {file}", done, self._totals[file])
+    def advance(self, one: UnderWay, done: int) -> None:
+        tell(f"bytes of {one.file}", done, one.total)

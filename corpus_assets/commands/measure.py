@@ -19,7 +19,7 @@ from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from formats.ledger import LedgerFile
 from resources.download.http_answer import FailedTry
-from resources.download.progress import Progress, in_units
+from resources.download.progress import Progress, UnderWay, in_units
 from resources.download.sources import Sources
 from resources.download.wanted import masked
 
@@ -43,10 +43,10 @@ class Counter:
         self._files, self._bytes, self._under_way = 0, 0, 0
         self._drawn = 0.0
 
-    def begin(self, _file: str, _done: int, _total: int) -> None:
+    def begin(self, _one: UnderWay, _done: int) -> None:
         self._draw()
 
-    def advance(self, _file: str, done: int) -> None:
+    def advance(self, _one: UnderWay, done: int) -> None:
         self._under_way = done
         self._draw()
 
@@ -54,7 +54,7 @@ class Counter:
         self._clear()
         print(f"{file}: {words}", file=self._stream)
 
-    def end(self, _file: str, _words: str) -> None:
+    def end(self, _one: UnderWay, _words: str) -> None:
         self._files, self._bytes, self._under_way = self._files + 1, self._bytes + self._under_way, 0
         self._draw()
 
@@ -96,14 +96,14 @@ def measure(name: str, layout: Layout, sources: Sources, progress: Progress) -> 
     try:
         with open(name, "rb") as file:
             before = os.fstat(file.fileno())
-            progress.begin(name, 0, before.st_size)
-            measured = _hash(iter(lambda: file.read(_BLOCK_BYTES), b""), name, progress)
+            progress.begin(one := UnderWay(name, before.st_size), 0)
+            measured = _hash(iter(lambda: file.read(_BLOCK_BYTES), b""), one, progress)
             after = os.fstat(file.fileno())
     except OSError as error:
         raise ConfigError(f"{name}: cannot be read ({error.strerror})") from None
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or after.st_size != measured[1]:
         raise TransientError(f"{name}: changed while it was measured; run the command again when it is finished")
-    progress.end(name, "measured")
+    progress.end(one, "measured")
     return LedgerFile(url, *measured)
 
 
@@ -120,14 +120,14 @@ def _measure_remote(url: str, cache: Path, sources: Sources, progress: Progress)
     name = masked(url)
     try:
         with sources.get(url, 0, None) as answer, durable.naming(under_way), open(under_way, "wb") as file:
-            progress.begin(name, 0, answer.total or 0)
+            progress.begin(one := UnderWay(name, answer.total or 0), 0)
 
             def blocks() -> Iterator[bytes]:
                 while block := answer.read(_BLOCK_BYTES):
                     file.write(block)
                     yield block
 
-            sha256, num_bytes = _hash(blocks(), name, progress)
+            sha256, num_bytes = _hash(blocks(), one, progress)
             if answer.total is not None and num_bytes != answer.total:
                 raise TransientError(f"{name}: ended at {num_bytes} of {answer.total} bytes; run the command again")
             file.flush()
@@ -141,14 +141,14 @@ def _measure_remote(url: str, cache: Path, sources: Sources, progress: Progress)
         if isinstance(error, FailedTry):
             raise TransientError(f"{name}: {error}; run the command again") from None
         raise
-    progress.end(name, f"measured, kept as {sha256[:12]}… in the cache")
+    progress.end(one, f"measured, kept as {sha256[:12]}… in the cache")
     return LedgerFile(url, sha256, num_bytes)
 
 
-def _hash(blocks: Iterator[bytes], name: str, progress: Progress) -> tuple[str, int]:
+def _hash(blocks: Iterator[bytes], one: UnderWay, progress: Progress) -> tuple[str, int]:
     hasher, num_bytes = hashlib.sha256(), 0
     for block in blocks:
         hasher.update(block)
         num_bytes += len(block)
-        progress.advance(name, num_bytes)
+        progress.advance(one, num_bytes)
     return hasher.hexdigest(), num_bytes

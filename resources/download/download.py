@@ -11,8 +11,8 @@ from pathlib import Path
 from formats.errors import ConfigError, CorruptDataError, TransientError
 from resources.download.cache import Cache
 from resources.download.http_answer import Answer, FailedTry, WrongTotal
-from resources.download.partial_file import PartialFile, Validators, survey
-from resources.download.progress import Progress
+from resources.download.partial_file import PartialFile, Survey, Validators, survey
+from resources.download.progress import Progress, under_way
 from resources.download.settings import FetchSettings
 from resources.download.sources import Sources
 from resources.download.wanted import Wanted
@@ -43,7 +43,11 @@ class Download:
         """The final path. Raises CorruptDataError, TransientError, ConfigError, OSError."""
         path, total = self._cache.partial(self._wanted.sha256), self._wanted.num_bytes
         found = survey(path, self._wanted.name, total)
-        self._progress.begin(self._wanted.name, found.pair.verified_bytes, total)
+        with under_way(self._progress, self._wanted.name, found.pair.verified_bytes, total) as self._advance:
+            return self._until_right(path, found)
+
+    def _until_right(self, path: Path, found: Survey) -> Path:
+        total = self._wanted.num_bytes
         while True:
             if found.words:
                 self._event(found.words)
@@ -71,7 +75,7 @@ class Download:
                 if not block:
                     break
                 file.add(block)
-                self._progress.advance(self._wanted.name, file.position)
+                self._advance(file.position)
                 self._pause(0)
                 self._count_progress(file.position, self._step_bytes)
             if file.whole and answer.stop is None and answer.read(1):

@@ -20,7 +20,7 @@ from resources.download.access import Access
 from resources.download.cache import Cache
 from resources.download.download import Download
 from resources.download.partial_file import has_checkpoint, survey
-from resources.download.progress import LogProgress, Progress, in_units
+from resources.download.progress import LogProgress, Progress, in_units, under_way
 from resources.download.settings import FetchSettings
 from resources.download.sources import Sources
 from resources.download.stores import require_driver
@@ -169,19 +169,10 @@ class Fetcher:
                 raise ConfigError(f"--resume-only: {final} has sha256 {found}; run without it to fetch it again")
             there = self._cache.quarantine(final, wanted.sha256, found)
             self._progress.event(wanted.name, f"the cached file has sha256 {found}; moved to {there}, fetched again")
-        words = "failed"
-        try:
-            if wanted.local_path is not None:
-                self._progress.begin(wanted.name, 0, wanted.num_bytes)
-                path = local.copy(wanted, self._cache, lambda done: self._progress.advance(wanted.name, done))
-            else:
-                path = Download(
-                    wanted, self._cache, self._settings, self._progress, self._pause, sources, resume_only
-                ).run()
-            words = "verified"
-            return path
-        finally:
-            self._progress.end(wanted.name, words)
+        if wanted.local_path is not None:
+            with under_way(self._progress, wanted.name, 0, wanted.num_bytes) as advance:
+                return local.copy(wanted, self._cache, advance)
+        return Download(wanted, self._cache, self._settings, self._progress, self._pause, sources, resume_only).run()
 
     def _pause(self, seconds: float) -> None:
         """Wait, unless the caller stopped meanwhile; with 0 only look."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from formats import ledger_urls, userinfo
+from formats import ledger_urls, secret_fields, userinfo
 from formats.errors import ConfigError
 from formats.json_fields import LINE
 from formats.ledger_urls import STORE_SCHEMES
@@ -18,7 +18,6 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 _LINE = re.compile(LINE, re.DOTALL)
 _UNSAFE = re.compile(r"[\x20\ud800-\udfff]")
 _MAX_URL = 4_000
-_SECRET_NAME = re.compile(r"token|key|sig|secret|pass|pwd|auth|cred|session|code|jwt|policy", re.IGNORECASE)
 _LONG_BARE_VALUE = 16  # `?<long opaque word>` without a name is a token more often than not
 _LEAST = 3  # shorter secrets would be found in every word of a message
 _QUERY_IN_TEXT = re.compile(r"([?&])([^\s?&='\"#]+)(=[^\s&'\"#]*)?")
@@ -127,4 +126,4 @@ def _masked_field(text: str) -> str:
     name, equals, _ = text.partition("=")
     if not equals:
         return MASK if len(name) >= _LONG_BARE_VALUE else text
-    return f"{name}={MASK}" if _SECRET_NAME.search(unquote(name)) else text
+    return f"{name}={MASK}" if secret_fields.is_masked(unquote(name)) else text

@@ -7,6 +7,7 @@ import pytest
 
 from formats.errors import TransientError
 from resources.download.fetcher import Fetcher
+from resources.download.progress import UnderWay
 from resources.download.settings import FetchSettings
 from resources.download.wanted import Wanted
 
@@ -39,17 +40,17 @@ class Remembered:
         self.files: list[str] = []
         self.waits: list[float] = []
 
-    def begin(self, file: str, done: int, total: int) -> None:
-        self.files.append(f"{file} {done}/{total}")
+    def begin(self, one: UnderWay, done: int) -> None:
+        self.files.append(f"{one.file} {done}/{one.total}")
 
-    def advance(self, file: str, done: int) -> None:
+    def advance(self, one: UnderWay, done: int) -> None:
         pass
 
     def event(self, file: str, words: str) -> None:
         self.events.append(f"{file}: {words}")
 
-    def end(self, file: str, words: str) -> None:
-        self.files.append(f"{file} {words}")
+    def end(self, one: UnderWay, words: str) -> None:
+        self.files.append(f"{one.file} {words}")
 
     def wait(self, seconds: float) -> None:
         self.waits.append(seconds)

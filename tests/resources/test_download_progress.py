@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from resources.download.fetcher import Fetcher
-from resources.download.progress import TerminalProgress, in_units
+from resources.download.progress import TerminalProgress, UnderWay, in_units
 from resources.download.settings import FetchSettings
 from tests.fault_server import Answer, serving
 from tests.resources.download_helpers import some_bytes, wanted
@@ -28,11 +28,12 @@ class Clock:
 
 def test_a_terminal_shows_share_bytes_rate_and_time_left_one_line_a_file():
     screen, clock = Terminal(), Clock()
+    a, b = UnderWay("http://e.org/a", 100 * MIB), UnderWay("http://e.org/b", MIB)
     shown = TerminalProgress(screen, clock)
-    shown.begin("http://e.org/a", 10 * MIB, 100 * MIB)
-    shown.begin("http://e.org/b", 0, MIB)
+    shown.begin(a, 10 * MIB)
+    shown.begin(b, 0)
     clock.now = 2.0
-    shown.advance("http://e.org/a", 30 * MIB)
+    shown.advance(a, 30 * MIB)
     last = screen.getvalue().rpartition("\x1b[J")[2]
     assert last.splitlines() == [
         "http://e.org/a  30 %  30.0 MiB of 100.0 MiB  10.0 MiB/s  7 s left",
@@ -42,50 +43,67 @@ def test_a_terminal_shows_share_bytes_rate_and_time_left_one_line_a_file():
 
 def test_lines_are_redrawn_in_place_and_not_at_every_block():
     screen, clock = Terminal(), Clock()
+    a = UnderWay("a", 100)
     shown = TerminalProgress(screen, clock)
-    shown.begin("a", 0, 100)
+    shown.begin(a, 0)
     for done in range(100):
-        shown.advance("a", done)
+        shown.advance(a, done)
     assert screen.getvalue().count("\n") == 1
     clock.now = 1.0
-    shown.advance("a", 100)
+    shown.advance(a, 100)
     assert screen.getvalue().endswith("\x1b[1A\x1b[Ja 100 %  100 B of 100 B  100 B/s  0 s left\n")
 
 
 def test_events_and_ends_stay_on_the_screen_above_the_lines():
     screen = Terminal()
+    a = UnderWay("a", 100)
     shown = TerminalProgress(screen, Clock())
-    shown.begin("a", 0, 100)
+    shown.begin(a, 0)
     shown.event("a", "status 503")
-    shown.end("a", "verified")
+    shown.end(a, "verified")
     assert screen.getvalue().endswith("\x1b[1A\x1b[Ja: verified\n")
     assert "\x1b[1A\x1b[Ja: status 503\na " in screen.getvalue()
 
 
 def test_a_restart_counts_its_bytes_from_zero():
     screen, clock = Terminal(), Clock()
+    a = UnderWay("a", 100)
     shown = TerminalProgress(screen, clock)
-    shown.begin("a", 50, 100)
+    shown.begin(a, 50)
     clock.now = 1.0
-    shown.advance("a", 10)
+    shown.advance(a, 10)
     clock.now = 2.0
-    shown.advance("a", 30)
+    shown.advance(a, 30)
     assert screen.getvalue().endswith("a  30 %  30 B of 100 B  10 B/s  7 s left\n")
+
+
+def test_files_that_are_shown_alike_have_a_line_each():
+    one, other = UnderWay("http://e.org/a?country_code=***", 100), UnderWay("http://e.org/a?country_code=***", 200)
+    screen = Terminal()
+    shown = TerminalProgress(screen, Clock())
+    shown.begin(one, 0)
+    shown.begin(other, 20)
+    shown.end(one, "verified")
+    shown.advance(other, 100)
+    assert screen.getvalue().endswith("?country_code=***  10 %  20 B of 200 B  0 B/s  waiting\n")
+    shown.end(other, "verified")
+    assert screen.getvalue().endswith("\x1b[1A\x1b[Jhttp://e.org/a?country_code=***: verified\n")
 
 
 def test_elsewhere_there_are_plain_lines():
     stream = io.StringIO()
+    a = UnderWay("a", 2048)
     shown = TerminalProgress(stream, Clock())
-    shown.begin("a", 512, 2048)
-    shown.advance("a", 1024)
+    shown.begin(a, 512)
+    shown.advance(a, 1024)
     shown.event("a", "status 503")
-    shown.end("a", "verified")
+    shown.end(a, "verified")
     assert stream.getvalue() == "a: 2.0 KiB, 512 B here\na: status 503\na: verified\n"
 
 
 def test_a_long_name_is_cut_at_its_front():
     screen = Terminal()
-    TerminalProgress(screen, Clock()).begin("http://e.org/" + "x" * 100 + "/end.gz", 0, 100)
+    TerminalProgress(screen, Clock()).begin(UnderWay("http://e.org/" + "x" * 100 + "/end.gz", 100), 0)
     [line] = screen.getvalue().splitlines()
     assert line.startswith("…")
     assert "/end.gz   0 %" in line

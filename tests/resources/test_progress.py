@@ -3,6 +3,7 @@
 import logging
 
 from resources import progress
+from resources.download.progress import UnderWay
 
 
 def test_a_listener_hears_what_is_told_while_it_listens_and_no_longer():
@@ -38,11 +39,12 @@ def test_without_a_listener_the_log_gets_a_line_now_and_then(monkeypatch, caplog
 
 def test_bytes_of_a_file_are_told_with_the_total_it_began_with():
     heard: list[tuple[str, int, int]] = []
-    fetch = progress.FetchProgress()
+    fetch, one, other = progress.FetchProgress(), UnderWay("a?code=***", 100), UnderWay("a?code=***", 7)
     with progress.heard_by(lambda *words: heard.append(words)):
-        fetch.begin("a.gz", 10, 100)
-        fetch.advance("a.gz", 60)
-    assert heard == [("bytes of a.gz", 10, 100), ("bytes of a.gz", 60, 100)]
+        fetch.begin(one, 10)
+        fetch.begin(other, 0)
+        fetch.advance(one, 60)
+    assert heard == [("bytes of a?code=***", *so_far) for so_far in ((10, 100), (0, 7), (60, 100))]
 
 
 def test_the_log_says_no_total_where_nobody_knows_it(monkeypatch, caplog):
