@@ -19,7 +19,7 @@ _WIDTHS = {1_000_000: 25_000, 1_000: 250}
 _LOGARITHMIC = ("n_chars", "n_words", "ppl")
 _SCORES = ("lang_score", "quality", "safety")
 """From 0 to 1, in thousandths."""
-MIN_BINS, MAX_BINS = 12, 120
+MIN_BINS, MAX_BINS, BINS_ABOVE = 12, 120, 40
 
 
 @dataclass
@@ -49,28 +49,33 @@ class Histogram:
 
 
 def log_edges(anchor: int = 1) -> list[int]:
-    """0, then ten edges a decade from 1 to 10^13; `anchor` is one of them."""
+    """0, then ten edges a decade from 1 to 10^13, or to beyond `anchor`, which is one of them."""
     found = {0, 1, anchor}
     for power in range(_DECADES):
         found.update(anchor * step * 10**power // 10 for step in _DECADE)
         found.update(anchor * step // 10 ** (power + 2) for step in _DECADE)
-    return sorted(edge for edge in found if edge <= 10**_DECADES)
+    return sorted(edge for edge in found if edge <= max(10**_DECADES, 2 * anchor))
 
 
 def for_rule(rule: Rule, limit: int) -> Histogram:
-    """An empty histogram of the rule's signal with an edge at `limit`."""
+    """An empty histogram of the rule's signal, with an edge at `limit` and a bin on each side that values can be on."""
     closed_above = rule.bound == "max"
+    # 0 itself is within a limit of 0 and all above is not, so it has a bin of its own.
+    zero = [-1] if closed_above and limit == 0 else []
     if rule.signal in _LOGARITHMIC:
-        return Histogram(log_edges(max(1, limit)), closed_above)
+        return Histogram([*zero, *log_edges(max(1, limit))], closed_above)
     width = 25 if rule.signal in _SCORES else _WIDTHS.get(rule.scale, 1)
-    below = [0] if limit == 0 else [limit * i // -(-limit // width) for i in range(-(-limit // width) + 1)]
-    top = rule.scale if rule.scale == 1_000_000 or rule.signal in _SCORES else limit + 40 * width
-    above = range(below[-1] + width, max(top, below[-1]) + width, width)
-    return Histogram([*below, *above][: MAX_BINS + 1], closed_above)
+    width = max(width, -(-limit // (MAX_BINS - BINS_ABOVE)))
+    num_below = -(-limit // width)
+    below = [limit * i // num_below for i in range(num_below)]
+    top = rule.scale if rule.scale == 1_000_000 or rule.signal in _SCORES else limit + BINS_ABOVE * width
+    above = range(limit + width, max(top, limit + 1) + width, width)
+    return Histogram([*zero, *below, limit, *above], closed_above)
 
 
 def edge_words(edges: Sequence[int], rule: Rule | None = None) -> list[str]:
-    """The edges in people's unit, short enough to stand below a column."""
+    """The edges in people's unit, short enough to stand below a column. The one below 0 is 0: nothing lies there."""
+    edges = [max(0, edge) for edge in edges]
     if rule is None or rule.scale == 1:
         return [_short(edge) for edge in edges]
     shown = rule.scale // 1_000 if rule.scale >= 1_000_000 else rule.scale // 100 if rule.scale >= 1_000 else 1

@@ -37,15 +37,18 @@ from corpus_assets.plans.datasheet import write_datasheet
 from corpus_assets.plans.datasheet_bins import Histogram, edge_words, for_rule, log_edges
 from corpus_assets.plans.datasheet_figures import measure
 from corpus_assets.plans.datasheet_hosts import HostCounts
+from corpus_assets.plans.datasheet_signals import SignalFigures
 from corpus_assets.plans.datasheet_tokens import NO_SNAPSHOT
 from corpus_assets.plans.datasheet_words import license_parts
 from corpus_assets.plans.published_version import open_published
 from formats import corpus_manifest, durable, evidence
+from formats.corpus_config import CorpusConfig
 from formats.corpus_shard import read_shards
 from formats.errors import ConfigError, CorruptDataError
+from formats.json_tables import table
 from formats.layout import Layout
 from formats.naming import TokensKey, VersionKey
-from formats.reasons import MODEL_RULES, RULE_BIT, RULES
+from formats.reasons import MODEL_RULES, RULE_BIT, RULES, Rule
 from tests import faults
 from tests.formats import evidence_rows
 from tests.plans import tiny_corpus, tiny_snapshot
@@ -174,16 +177,40 @@ def test_a_histogram_puts_each_value_where_a_slow_search_does(values, anchor, cl
     assert anchor in kept_edges
 
 
+def accepted_limits(rule: Rule) -> st.SearchStrategy[int]:
+    """Thresholds that the schema of a config lets through for the rule, in the unit of its signal."""
+    config = table(CorpusConfig).schema()["properties"]
+    if rule in MODEL_RULES:
+        (section,) = (kind for kind in config[rule.filter]["anyOf"] if kind["type"] == "object")
+        of = section["properties"]["models"]["items"] if rule.filter == "ppl" else section
+        name = "max" if rule.bound == "max" else "min"
+    else:
+        of, name = config["profiles"]["properties"]["prose"], rule.reason
+    (kind,) = (kind for kind in of["properties"][name]["anyOf"] if kind["type"] != "null")
+    least, most = kind["minimum"], kind["maximum"]
+    values = st.integers if kind["type"] == "integer" else st.floats
+    drawn = st.sampled_from([least, most]) | values(least, min(most, 200)) | values(least, most)
+    return drawn.map(lambda value: round(value * rule.scale))
+
+
 @pytest.mark.parametrize(
     "rule", [rule for rule in (*RULES, *MODEL_RULES) if rule.bound != "allow"], ids=lambda rule: rule.reason
 )
-@pytest.mark.parametrize("limit", [0, 1, 7, 149_999, 1_000_000])
-def test_every_rule_has_bins_that_end_at_its_limit(rule, limit):
-    edges = for_rule(rule, limit).edges
-    assert list(edges) == sorted(set(edges))
-    if limit <= edges[-1]:
-        assert limit in edges or (limit == 0 and edges[0] == 0)
+@given(data=st.data())
+def test_every_limit_that_a_config_may_have_parts_what_passes_from_what_fails(rule, data):
+    limit = data.draw(accepted_limits(rule))
+    histogram = for_rule(rule, limit)
+    edges, at = list(histogram.edges), list(histogram.edges).index(limit)
+    assert edges == sorted(set(edges))
+    assert len(edges) < 200
     assert len(edge_words(edges, rule)) == len(edges)
+    values = data.draw(st.lists(st.integers(max(0, limit - 1), limit + 1) | st.integers(0, 2**53), max_size=8))
+    histogram.add(np.array(values, np.int64))
+    fails = range(at) if rule.bound == "min" else range(at, len(edges) - 1)
+    drawn = sum(histogram.counts[i] for i in fails)
+    assert drawn == sum(value < limit if rule.bound == "min" else value > limit for value in values)
+    one = SignalFigures(rule, "profile prose", limit, histogram)
+    assert datasheet_pictures.signal(one).body.count('<line class="limit"') == 1
 
 
 def test_hosts_that_were_pruned_are_off_by_at_most_what_is_said(monkeypatch):
