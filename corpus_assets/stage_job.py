@@ -12,7 +12,16 @@ from typing import Any
 
 from dagster_pipes import PipesContext, open_dagster_pipes
 
-from corpus_assets.plans import clusters, keepers, near_edges, publish, scrub, token_shards
+from corpus_assets.plans import (
+    clusters,
+    keepers,
+    near_edges,
+    ngram_index,
+    publish,
+    scrub,
+    token_shards,
+    trained_models,
+)
 from corpus_assets.plans.pinned import Build, load_pair, load_pairs
 from corpus_assets.plans.source_stages import measuring, signatures, verdicts
 from corpus_assets.plans.token_build import open_build
@@ -75,6 +84,16 @@ def _tokens(build: Build, partition: str) -> list[Output]:
     return made
 
 
+def _index(build: Build, partition: str) -> list[Output]:
+    ngram_index.write_ngram_index(build, VersionKey.parse(partition))
+    return []
+
+
+def _model(build: Build, partition: str) -> list[Output]:
+    trained_models.train_model(build, partition)
+    return []
+
+
 STAGES: dict[str, Callable[[Build, str], list[Output]]] = {
     "doc_signals": _measured,
     "filtered_docs": _of_source(verdicts),
@@ -83,6 +102,8 @@ STAGES: dict[str, Callable[[Build, str], list[Output]]] = {
     "scrubbed_docs": _scrub,
     "publish": _publish,
     "token_shards": _tokens,
+    "ngram_index": _index,
+    "trained_models": _model,
 }
 """What each step of the graph that uses the engine makes, by the step's name."""
 

@@ -13,20 +13,28 @@ from resources.engine import EngineResource
 PARTITION = "tiny.v1"
 
 
-def materialize(layout: Layout, command: str) -> None:
+def materialize(layout: Layout, command: str, stage: str = "dedup_clusters") -> None:
     """An asset of that name as the graph has it, up to where it opens its engine."""
 
-    @dg.asset(partitions_def=dg.StaticPartitionsDefinition([PARTITION]))
-    def dedup_clusters(context: dg.AssetExecutionContext, engine: EngineResource) -> None:
+    @dg.asset(name=stage, partitions_def=dg.StaticPartitionsDefinition([PARTITION]))
+    def asset(context: dg.AssetExecutionContext, engine: EngineResource) -> None:
         engine.open(layout, context)
 
     resources = {"engine": EngineResource(spark_submit=command)}
-    dg.materialize([dedup_clusters], partition_key=PARTITION, resources=resources)
+    dg.materialize([asset], partition_key=PARTITION, resources=resources)
 
 
 def test_what_the_job_raises_the_asset_raises(tmp_path):
     with pytest.raises(ConfigError, match=r"configs/tiny/v1\.yaml"):
         materialize(Layout(tmp_path), sys.executable)  # there is no such version; it fails before it needs Spark
+
+
+@pytest.mark.parametrize(
+    ("stage", "words"), [("ngram_index", r"tiny\.v1 is not published"), ("trained_models", r"tiny\.v1")]
+)
+def test_what_has_no_source_of_its_own_is_run_as_a_job_too(tmp_path, stage, words):
+    with pytest.raises(ConfigError, match=words):
+        materialize(Layout(tmp_path), sys.executable, stage)
 
 
 def test_a_job_that_dies_without_a_word_may_be_run_again(tmp_path):
