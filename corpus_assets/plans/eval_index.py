@@ -11,7 +11,7 @@ from corpus_assets.kernels.ngram_match import EvalIndex
 from corpus_assets.plans.for_people import plural
 from corpus_assets.plans.pinned import Build, Version, once_a_build
 from corpus_assets.plans.pinned_file import pinned_bytes
-from corpus_assets.plans.work import identity
+from corpus_assets.plans.work import identity, may_make
 from corpus_assets.records import parquet_rows
 from corpus_assets.stages import decontaminate, eval_items
 from corpus_assets.stages.eval_items import EvalCounts, EvalText, Row
@@ -19,7 +19,7 @@ from formats import canonical, durable
 from formats.benchmark_rules import EvalSet
 from formats.compressed import Budget, open_stream
 from formats.corpus_config import CorpusConfig
-from formats.errors import ConfigError, CorruptDataError
+from formats.errors import ConfigError, CorruptDataError, NotMadeError
 from formats.layout import Layout
 from formats.naming import VersionKey
 
@@ -57,11 +57,15 @@ def index_path(layout: Layout, version: Version) -> Path:
 
 @once_a_build
 def eval_index(build: Build, version: Version) -> StoredIndex:
-    """The stored index of the version's eval sets; made when it is not there yet."""
+    """The stored index of the version's eval sets, and its counts; made when they are not there yet. Within
+    `nothing_is_made`: raises NotMadeError then.
+    """
     path = index_path(build.layout, version)
-    if not (path.exists() and _counts_path(path).exists()):
+    if not (path.exists() and counts_path(path).exists()):
+        if not may_make():
+            raise NotMadeError(f"{path}: the index of eval sets of {version} is not made; materialize scrubbed_docs")
         index, counts = build_index(build.layout, version.config)
-        durable.write_file(_counts_path(path), _counts_to_bytes([asdict(one) for one in counts]))
+        durable.write_file(counts_path(path), _counts_to_bytes([asdict(one) for one in counts]))
         durable.write_file(path, index.to_bytes())
     return StoredIndex(path, EvalIndex.from_bytes(path.read_bytes(), path).digest)
 
@@ -121,7 +125,7 @@ def eval_counts(index: StoredIndex) -> list[dict[str, Any]]:
     """What became of each eval set's texts: exempt, too short to protect, matched whole, cut into n-grams. They are
     published, so they are held to their digest. Raises CorruptDataError.
     """
-    path = _counts_path(index.path)
+    path = counts_path(index.path)
     todo = "delete the file and build the version again"
     stored = durable.json_of(path, todo)
     try:
@@ -137,5 +141,6 @@ def _counts_to_bytes(counts: list[dict[str, Any]]) -> bytes:
     return canonical.to_bytes({"counts": counts, "sha256": canonical.digest(counts)})
 
 
-def _counts_path(path: Path) -> Path:
+def counts_path(path: Path) -> Path:
+    """Where the counts of the index at `path` lie."""
     return path.with_suffix(".counts.json")

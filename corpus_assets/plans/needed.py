@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus_assets.plans.clusters import dedup_clusters
-from corpus_assets.plans.eval_index import index_path
+from corpus_assets.plans.eval_index import counts_path, index_path
 from corpus_assets.plans.evidence import outcomes
 from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.mixed_texts import mixed_texts
@@ -127,7 +127,8 @@ def _index(build: Build, version: PublishedVersion) -> None:
 
 def _walk(build: Build, version: Version, found: Needed) -> None:
     """Name every output that a build of the version would look for, by the rows pinned and by those of today."""
-    found.folders |= _eval_index(build, version)
+    index = index_path(build.layout, version)
+    found.folders |= {index, counts_path(index)}
     unsaid = ConfigError if build.layout.lock(version.key).exists() else NotMadeError
     by_rows = [list(rows) for rows in (_rows(build, version, pinned_value), _rows(build, version, row_to_pin))]
     for pairs in by_rows:
@@ -154,8 +155,6 @@ def _walk_whole(build: Build, pairs: list[Pair]) -> None:
     ranks(build, pairs)
     edges(build, pairs)
     dedup_clusters(build, pairs)
-    if not all(path.exists() for path in _eval_index(build, pairs[0].version)):
-        return  # to ask further would be to make it
     for pair in pairs:
         scrubbed_docs(build, pairs, pair)
     for pair in pairs:
@@ -163,11 +162,6 @@ def _walk_whole(build: Build, pairs: list[Pair]) -> None:
     withheld(build, pairs)
     placed_rows(build, pairs)
     outcomes(build, pairs)
-
-
-def _eval_index(build: Build, version: Version) -> set[Path]:
-    path = index_path(build.layout, version)
-    return {path, path.with_suffix(".counts.json")}
 
 
 def _tokens(build: Build, found: Needed) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from corpus_assets.plans import ngram_index
 from corpus_assets.plans.clusters import dedup_clusters
-from corpus_assets.plans.eval_index import index_path
 from corpus_assets.plans.keepers import ranks
 from corpus_assets.plans.made_before import MadeBefore
 from corpus_assets.plans.near_edges import edges
@@ -26,11 +25,12 @@ from corpus_assets.plans.pinned import (
     pinned_value,
     row_to_pin,
 )
+from corpus_assets.plans.raw_set import find_raw_set
 from corpus_assets.plans.scrub import scrubbed_docs
-from corpus_assets.plans.source_stages import documents, measuring, signatures, verdicts
+from corpus_assets.plans.source_stages import measuring, signatures, verdicts
 from corpus_assets.plans.work import Output, being_made_now, nothing_is_made
 from corpus_assets.validation.ledger import check_row_for_version
-from formats import corpus_manifest, evidence, ledger, raw_set
+from formats import corpus_manifest, evidence, ledger
 from formats.errors import ConfigError, CorpusError, CorruptDataError, NotMadeError, PublishedError
 from formats.layout import Layout
 from formats.naming import PairKey
@@ -183,10 +183,7 @@ def _pinned(build: Build, pair: Pair, row: object) -> Standing:
 
 def _raw(build: Build, pair: Pair) -> Standing:
     try:
-        wanted = documents(build, pair).identity.inputs["raw_set"]
-        sets = (raw_set.open_set(folder) for folder in sorted(build.layout.raw_sets(pair.row.source_id).glob("[0-9]*")))
-        raw = next(one for one in sets if one.as_dataset().digest == wanted)
-        _lie_whole(raw.shards)
+        _lie_whole(find_raw_set(build.layout, pair.row, pair.config.extract).shards)
     except NotMadeError:
         folder = build.layout.raw_sets(pair.row.source_id)
         if any(folder.glob("[0-9]*")):
@@ -224,8 +221,8 @@ def _clusters(build: Build, version: Version, pairs: list[Pair], before: MadeBef
 
 def _scrubbed(build: Build, pairs: list[Pair], pair: Pair | None, source: str, before: MadeBefore) -> Standing:
     def outputs() -> list[Output]:
-        if pair is None or not pairs or not index_path(build.layout, pair.version).exists():
-            raise ConfigError("not all before it is there")  # to look for the index would be to make it
+        if pair is None or not pairs:
+            raise ConfigError("not all before it is there")
         return [scrubbed_docs(build, pairs, pair)]
 
     return _stored("scrubbed_docs", outputs, lambda: before.of_source("scrubbed_docs", source))

@@ -117,7 +117,7 @@ class Output:
         The maker writes below the folder it is given; what its result does not name is removed before publication.
         What killed makers of the stage left behind is removed first.
         """
-        if self.folder.exists() or not _may_make.get():
+        if self.folder.exists() or not may_make():
             return self.open()
         gate = self.layout.work("locks", self.identity.stage)
         with being_made(self.folder, gate) as temporary:
@@ -163,6 +163,11 @@ def nothing_is_made() -> Iterator[None]:
         yield
     finally:
         _may_make.reset(token)
+
+
+def may_make() -> bool:
+    """Whether a plan may make what it needs: not within `nothing_is_made`."""
+    return _may_make.get()
 
 
 @contextmanager

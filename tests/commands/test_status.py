@@ -13,7 +13,7 @@ from corpus_assets.commands import config, last_runs, status
 from corpus_assets.commands.last_runs import BadEnd
 from corpus_assets.plans.raw_set import make_raw_set
 from corpus_assets.plans.standing import Standing, State
-from formats import durable, ledger_urls
+from formats import durable, ledger, ledger_urls
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -110,6 +110,15 @@ def test_a_changed_row_makes_its_source_stale_and_no_other(tmp_path, capsys):
     _, said = told(capsys, layout)
     assert states(said["versions"][0], "web")[:2] == ["stale", "stale"]
     assert states(said["versions"][0], "tales")[:5] == ["done"] * 5
+
+
+def test_a_damaged_raw_set_of_another_row_is_none_of_the_versions(tmp_path, capsys):
+    layout = tiny.unbuilt(tmp_path)
+    built_up_to(layout, "publish")
+    other = ledger.from_json(tiny.ledger_row("web", retrieved="2020-01-01"))
+    older = make_raw_set(layout, other, [ledger_urls.resolve_local(layout.ledger, file.url) for file in other.files])
+    faults.truncate(older.folder / "manifest.json")
+    assert states(told(capsys, layout)[1]["versions"][0], "web") == ["done"] * 6
 
 
 def test_a_licence_that_is_not_allowed_is_told_in_the_words_of_the_check(tmp_path, capsys):
@@ -218,6 +227,17 @@ def test_lists_of_sites_are_looked_for_and_not_made(tmp_path, capsys):
     shutil.rmtree(layout.corpus / "work" / "site_entries")
     before = as_they_lie(layout.root)
     assert states(told(capsys, layout, "tiny.v3")[1]["versions"][0], "shop")[2:4] == ["done", "stale"]
+    assert as_they_lie(layout.root) == before
+
+
+@pytest.mark.parametrize("lost", [".index", ".counts.json"])
+def test_a_half_of_the_eval_index_is_looked_for_and_not_made(tmp_path, capsys, lost):
+    layout = tiny.unbuilt(tmp_path)
+    built_up_to(layout, "publish")
+    [path] = (layout.corpus / "work" / "eval_index").glob(f"*{lost}")
+    path.unlink()
+    before = as_they_lie(layout.root)
+    assert states(told(capsys, layout)[1]["versions"][0], "web")[-2:] == ["done", "stale"]
     assert as_they_lie(layout.root) == before
 
 
