@@ -216,11 +216,13 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
 
 
 def took(file: IO[bytes]) -> bool:
-    """Whether the lock on an open file was free and is held now, until the file is closed in every process."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+    """Whether the lock on an open file was free and is held now, until the file is closed in every process. Who merely
+    looks by `is_held` has let go the next moment, and is no holder.
+    """
+    while not _locked_now(file, fcntl.LOCK_EX):
+        if not _locked_now(file, fcntl.LOCK_SH):
+            return False
+        fcntl.flock(file, fcntl.LOCK_UN)
     return True
 
 
@@ -231,12 +233,17 @@ def is_held(lock: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not _locked_now(fd, fcntl.LOCK_SH)  # holders are exclusive, and two that look are in nobody's way
     finally:
         os.close(fd)
-    return False
+
+
+def _locked_now(file: IO[bytes] | int, kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def json_of(path: Path, todo: str = _REMAKE) -> Any:

@@ -75,6 +75,32 @@ def test_what_the_system_refuses_by_number_alone_is_told_with_its_path(tmp_path,
     assert raised.value.filename == str(tmp_path / "place")
 
 
+def test_who_looks_at_a_lock_is_no_holder_for_who_looks_too(tmp_path):
+    with durable.one_at_a_time(tmp_path / "lock"):
+        assert durable.is_held(tmp_path / "lock")
+    with open(tmp_path / "lock", "rb") as looks:
+        fcntl.flock(looks, fcntl.LOCK_SH)
+        assert not durable.is_held(tmp_path / "lock")
+
+
+def test_a_lock_is_taken_although_somebody_looks_at_it_at_that_moment(tmp_path, monkeypatch):
+    (tmp_path / "lock").touch()
+    looks, locked = open(tmp_path / "lock", "rb"), fcntl.flock  # noqa: SIM115  closed when it has been seen
+    locked(looks, fcntl.LOCK_SH)
+
+    def seen(file: object, kind: int) -> None:
+        try:
+            locked(file, kind)
+        finally:
+            looks.close()
+
+    monkeypatch.setattr(fcntl, "flock", seen)
+    with open(tmp_path / "lock", "ab") as file, open(tmp_path / "lock", "ab") as other:
+        assert durable.took(file)
+        assert not durable.took(other)
+        assert durable.is_held(tmp_path / "lock")
+
+
 def test_a_path_that_an_error_names_already_stays(tmp_path):
     with pytest.raises(FileNotFoundError) as raised, durable.naming(tmp_path):
         (tmp_path / "gone").read_bytes()
