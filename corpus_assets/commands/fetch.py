@@ -12,8 +12,8 @@ from typing import Any
 from corpus_assets.commands.words import counted
 from corpus_assets.plans.fetch_access import access_of
 from corpus_assets.validation.ledger import check_ledger
-from formats import ledger, ledger_urls, userinfo
-from formats.errors import ConfigError, CorpusError
+from formats import ledger, ledger_urls
+from formats.errors import ConfigError
 from formats.fetch_rules import AccessRules
 from formats.ledger import LedgerRow
 from resources.download.fetcher import Fetcher
@@ -51,12 +51,7 @@ def run(args: argparse.Namespace) -> int:
         in_force = access.in_force(one.url for one in wanted if one.scheme)
         _show(args.source, fetcher.plan(wanted), None, in_force, as_json=args.json)
         return 0
-    try:
-        paths = fetcher.fetch_all(wanted, resume_only=args.resume_only)
-    except CorpusError as error:
-        for note in getattr(error, "__notes__", ()):  # the failures of other files
-            print(userinfo.mask(note), file=sys.stderr)
-        raise
+    paths = fetcher.fetch_all(wanted, resume_only=args.resume_only)
     done = [Planned(one.name, "verified", one.num_bytes, one.num_bytes) for one in wanted]
     _show(args.source, done, paths, None, as_json=args.json)
     return 0

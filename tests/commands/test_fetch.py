@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from corpus_assets import cli
 from corpus_assets.commands import fetch as command
 from corpus_assets.commands import ledger as ledger_command
 from formats import ledger
@@ -100,12 +101,13 @@ def test_resume_only_refuses_a_fresh_start(root, server):
     assert server.requests == []
 
 
-def test_the_failures_of_other_files_are_shown_too(root, server, capsys):
+def test_the_failures_of_other_files_are_shown_too_once(root, server, capsys):
     server.files["/a.txt"].script += [Answer(status=404)]
     server.files["/b.txt"].content = some_bytes(40_000, "changed")
-    with pytest.raises(ConfigError, match=r"a\.txt.*404"):
-        run(command, root, "fetch", "fables", "--parallel", "1")
-    assert "b.txt: sha256 is" in capsys.readouterr().err
+    assert cli.main(["--root", str(root), "fetch", "fables", "--parallel", "1"]) == cli.WRONG_USAGE
+    said = capsys.readouterr().err
+    assert [said.count(words) for words in ("corpus: also: ", "b.txt: sha256 is")] == [1, 1]
+    assert said.index("404") < said.index("corpus: also: ")
 
 
 @pytest.mark.parametrize(
