@@ -91,6 +91,9 @@ def run(args: argparse.Namespace) -> int:
 def _entry(args: argparse.Namespace, target: Target) -> OptOut | None:
     """What is to be written, held to its format before any work."""
     if args.write_opt_out is None:
+        alone = {"--why": args.why, "--since": args.since, "--from": args.begins_with}
+        if given := [name for name, value in alone.items() if value is not None]:
+            raise ConfigError(f"{', '.join(given)}: needs --write-opt-out FILE, the list that the entry is written to")
         return None
     if target.source is not None:
         raise ConfigError(
