@@ -1,7 +1,6 @@
 """What a build is about: a version with its config, and a pair with the ledger row as this version pins it."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
@@ -101,19 +100,17 @@ def load_version(layout: Layout, key: VersionKey) -> Version:
     """The version with its config. Raises ConfigError, naming file and field, when the config is not valid; where that
     of a published version is gone, it names the copy in its evidence.
     """
-    path, content = layout.config(key), b""
+    path = layout.config(key)
     copy = layout.evidence(key) / published_version.CONFIG_COPY
     if not path.exists() and layout.lock(key).exists() and copy.is_file():
         raise ConfigError(f"{path}: is missing, and {key} is published with it; put a copy of {copy} there")
-    with suppress(OSError):  # loading it says what is wrong
-        content = path.read_bytes()
-    return _version(path, key, content)
+    return _version(path, key, config_files.read_bytes(path, key))
 
 
 @lru_cache(maxsize=64)
-def _version(path: Path, key: VersionKey, _content: bytes) -> Version:
+def _version(path: Path, key: VersionKey, data: bytes) -> Version:
     """A file with the same content is parsed once a process: every step and check of a build loads its version."""
-    return Version(key, config_files.load(path, key))
+    return Version(key, config_files.parse(data, path, key))
 
 
 def pin_row(layout: Layout, pair: PairKey) -> Any:

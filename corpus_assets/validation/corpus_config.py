@@ -20,9 +20,19 @@ from formats.naming import VersionKey, check_name
 
 def load(path: Path, expected: VersionKey) -> CorpusConfig:
     """The config in the file, which must be that of version `expected`. Raises ConfigError naming all that is wrong."""
+    return parse(read_bytes(path, expected), path, expected)
+
+
+def read_bytes(path: Path, expected: VersionKey) -> bytes:
+    """What `parse` takes. Raises ConfigError where the file is missing or cannot be read."""
     if not path.exists():
         raise ConfigError(f"{path}: is missing; write it with `corpus config new {expected}`")
-    document = plain_yaml.read(path)
+    return plain_yaml.read_bytes(path)
+
+
+def parse(data: bytes, path: Path, expected: VersionKey) -> CorpusConfig:
+    """The config in what was read of the file. Raises as `load` does."""
+    document = plain_yaml.parse(data, path)
     if document.value is None:
         raise ConfigError(f"{path}: is empty; `corpus config new` writes one to begin with")
     found = corpus_config.problems(document.value)

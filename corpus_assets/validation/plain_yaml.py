@@ -51,13 +51,24 @@ class Document:
 
 def read(path: Path) -> Document:
     """The document in the file. Raises ConfigError that says path and line."""
+    return parse(read_bytes(path), path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of the file. Raises ConfigError where it cannot be read, or is too large for a config."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise ConfigError(f"{path}: {size} bytes, expected at most {MAX_BYTES}; a config holds rules, not data")
-        text = path.read_bytes().decode("utf-8")
+        return path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); make it readable") from None
+
+
+def parse(data: bytes, path: Path) -> Document:
+    """The document in what was read of the file. Raises ConfigError that says path and line."""
+    try:
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 at byte {error.start}; save it as UTF-8") from None
     lines = _Lines()

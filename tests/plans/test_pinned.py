@@ -114,6 +114,25 @@ def test_a_source_outside_the_config_is_refused_by_name(tmp_path: Path) -> None:
         load_pair(layout, WEB)
 
 
+def test_a_config_that_changes_while_it_is_loaded_is_that_of_the_bytes_that_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = tiny.unbuilt(tmp_path)
+    path, read, old = layout.config(V1), Path.read_bytes, layout.config(V1).read_bytes()
+
+    def edited_then(self: Path) -> bytes:
+        data = read(self)
+        if self == path and data == old:
+            tiny.write_config(layout, shard_rows=7)
+        return data
+
+    monkeypatch.setattr(Path, "read_bytes", edited_then)
+    first = load_version(layout, V1).config.shard_rows
+    path.write_bytes(old)
+    assert load_version(layout, V1).config.shard_rows == first != 7
+    assert load_version(layout, V1).config.shard_rows == 7
+
+
 def test_what_is_not_pinned_says_what_to_materialize(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ledger_entry of notes@tiny\.v1 is not materialized"):
         load_pairs(tiny.unbuilt(tmp_path), V1)
