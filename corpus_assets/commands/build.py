@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpus_assets.commands import build_published, words
+from corpus_assets.commands import build_published
 from corpus_assets.commands.builder import Builder, opened
 from corpus_assets.commands.yank import tell
 from corpus_assets.plans import space, taken_over, yanking
@@ -19,7 +19,6 @@ from formats.errors import ConfigError, CorpusError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from resources.engines.contract import Engine
-from resources.remote.address import VARIABLE as STORE_VARIABLE
 
 if TYPE_CHECKING:
     from corpus_assets.commands.unchanged import Unchanged
@@ -107,14 +106,14 @@ def build(layout: Layout, key: VersionKey, *, verbose: bool = False, ignore_spac
         from corpus_assets.commands.unchanged import Unchanged
 
         unchanged = Unchanged(Build(layout, engine), version, builder.instance, checks)
-        failed = run_layers(version, builder, unchanged) or store_too(builder, str(key), "stored_version")
+        failed = run_layers(version, builder, unchanged)
+        if not failed and not builder.store_too(str(key), "stored_version"):
+            failed = [str(key)]
     if failed:
         stopped = f"{key} stopped: {', '.join(failed)} failed; mend what is named above and run again"
         print(stopped, file=sys.stderr)
         return 1
-    if builder.failed:
-        said = f"{words.counted(len(builder.failed), 'check')} failed, and stopped nothing"
-        print(f"look before {key} is used: {said}: {', '.join(builder.failed)}", file=sys.stderr)
+    builder.tell_failed(str(key))
     print(f"{key} is built, in {time.monotonic() - began:.1f} s: {layout.version(key)}")
     print(f"what is in it, for people: {layout.evidence(key) / evidence.DATASHEET_HTML}")
     if (page := layout.evidence(key) / evidence.DIFFERENCES_HTML).is_file():
@@ -140,14 +139,6 @@ def run_layers(version: Version, builder: Builder, unchanged: "Unchanged") -> li
         if failed := run_layer(builder, unchanged, partitions, assets):
             return failed
     return []
-
-
-def store_too(builder: Builder, partition: str, asset: str) -> list[str]:
-    """Where a store is named, let it have what was published; the partition where that failed."""
-    if not os.environ.get(STORE_VARIABLE):
-        return []
-    print(f"store: {asset}")
-    return [] if builder.materialize(partition, (asset,)) else [partition]
 
 
 def layers_of(layout: Layout, version: Version) -> Sequence[tuple[str, tuple[str, ...]]]:

@@ -20,6 +20,7 @@ from formats.errors import TransientError
 from formats.layout import Layout
 from resources import run_process
 from resources.progress import heard_by
+from resources.remote.address import VARIABLE as STORE_VARIABLE
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -88,6 +89,19 @@ class Builder:
         for step in failed_steps(self.instance, result.run_id):
             print(f"    failed: {step['step']}: {words.of_step_error(step['error'])}")
         return result.run_id if result.success else None
+
+    def store_too(self, partition: str, asset: str) -> bool:
+        """Where a store is named, let it have what was published; False where that failed."""
+        if not os.environ.get(STORE_VARIABLE):
+            return True
+        print(f"store: {asset}")
+        return self.materialize(partition, (asset,)) is not None
+
+    def tell_failed(self, what: str) -> None:
+        """At the end of a command that made `what`: the checks that failed and stopped nothing."""
+        if self.failed:
+            said = f"{words.counted(len(self.failed), 'check')} failed, and stopped nothing"
+            print(f"look before {what} is used: {said}: {', '.join(self.failed)}", file=sys.stderr)
 
     def _tell_checks(self, partition: str, checks: Iterable[dict[str, Any]], *, stops: bool = False) -> None:
         for check in checks:

@@ -76,4 +76,7 @@ def _train(layout: Layout, config: ModelConfig, *, verbose: bool) -> bool:
             fetched = [builder.materialize(pair, OF_SOURCE) for pair in pairs]  # each says what is wrong with it
             if None in fetched:
                 return False
-        return builder.materialize(config.model, ASSETS) is not None
+        if builder.materialize(config.model, ASSETS) is None:
+            return False
+        builder.tell_failed(f"model {config.model}")
+        return True

@@ -14,7 +14,6 @@ from corpus_assets.commands.build import (
     build,
     open_engine,
     run_layer,
-    store_too,
     take_machine_options,
 )
 from corpus_assets.commands.builder import opened
@@ -77,9 +76,11 @@ def tokenize(layout: Layout, key: TokensKey, *, verbose: bool = False) -> int:
         if not unchanged.observed():
             builder.observe("token_config")
         print(f"tokens: {', '.join(ASSETS)}")
-        if run_layer(builder, unchanged, [str(key)], ASSETS) or store_too(builder, str(key), "stored_snapshot"):
+        stopped = run_layer(builder, unchanged, [str(key)], ASSETS)
+        if stopped or not builder.store_too(str(key), "stored_snapshot"):
             print(f"{key} stopped; mend what is named above and run again", file=sys.stderr)
             return 1
+    builder.tell_failed(str(key))
     made = last_snapshot(layout, key)
     tokens_made = made.document["counts"]["tokens"]
     print(f"{key} has {tokens_made:,} tokens, in {time.monotonic() - began:.1f} s: {made.folder}")

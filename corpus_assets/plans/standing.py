@@ -258,11 +258,11 @@ def _published(build: Build, version: Version) -> Iterator[Standing]:
         yield Standing("manifest", State.DONE)
         todo = "a run ended between publication and it; `corpus build` makes it, and so does Materialize on its page"
         for asset in ("datasheet", *_index_asked_for(version)):
-            there = _IN_EVIDENCE[asset] in sealed
+            there = AFTER_THE_LOCK[asset] in sealed
             yield Standing(asset, State.DONE if there else State.MISSING, "" if there else f"{asset}: {todo}")
 
 
-_IN_EVIDENCE = {"datasheet": evidence.DATASHEET_HTML, "ngram_index": ngram_index.HEAD}
+AFTER_THE_LOCK = {"datasheet": evidence.DATASHEET_HTML, "ngram_index": ngram_index.HEAD}
 """What is made after the lock -> the file of the evidence that is there once it is."""
 
 
@@ -272,6 +272,6 @@ def _index_asked_for(version: Version) -> tuple[str, ...]:
 
 def lacks(layout: Layout, version: Version, asset: str) -> bool:
     """Whether the evidence of a published version has not what this asset makes after the lock."""
-    if asset not in _IN_EVIDENCE or (asset == "ngram_index" and not _index_asked_for(version)):
+    if asset not in AFTER_THE_LOCK or (asset == "ngram_index" and not _index_asked_for(version)):
         return False
-    return _IN_EVIDENCE[asset] not in evidence.read_seal(layout.evidence(version.key))
+    return AFTER_THE_LOCK[asset] not in evidence.read_seal(layout.evidence(version.key))

@@ -7,13 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from corpus_assets import cli
-from corpus_assets.commands import build, dead_runs, environment
+from corpus_assets.commands import build, build_published, builder, dead_runs, environment
 from corpus_assets.plans.pinned import load_version
 from formats import evidence
 from formats.layout import Layout
@@ -195,6 +196,27 @@ def test_of_a_pulled_version_only_what_is_made_after_the_lock_is_made(tmp_path, 
         assert build.build(layout, tiny.V1) == 0
     assert "tiny.v1" in capsys.readouterr().out
     assert evidence.read_seal(layout.evidence(tiny.V1)) == sealed
+
+
+@pytest.mark.parametrize(("stored", "code", "said"), [(True, 0, ""), (False, 1, "tiny.v1 stopped; mend")])
+def test_a_pulled_version_reaches_the_store_that_is_named(tmp_path, capsys, monkeypatch, stored, code, said):
+    asked = []
+    runs = builder.Builder(None, None, {}, False)
+
+    def materialize(_: builder.Builder, partition: str, assets: tuple[str, ...]) -> str | None:
+        asked.append((partition, *assets))
+        runs.failed.append("stored_version/whole of tiny.v1")
+        return "run" if stored else None
+
+    monkeypatch.setenv("CORPUS_STORE", "s3://bucket/place")
+    monkeypatch.setattr(builder.Builder, "materialize", materialize)
+    monkeypatch.setattr(build_published, "opened", lambda *_, **__: nullcontext((runs, [])))
+    assert build.build(pulled(tmp_path / "root"), tiny.V1) == code
+    assert asked == [("tiny.v1", "stored_version")]
+    told = capsys.readouterr()
+    assert "nothing to do" not in told.out
+    assert said in told.err
+    assert ("1 check failed, and stopped nothing: stored_version/whole of tiny.v1" in told.err) == stored
 
 
 def test_a_pulled_version_that_is_damaged_says_what_is_not_here_and_what_mends_it_without(

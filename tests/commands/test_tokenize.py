@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import dagster as dg
@@ -210,6 +211,16 @@ def test_a_version_that_is_not_published_is_built_first_and_its_failure_is_the_e
     monkeypatch.setattr(tokenize, "build", lambda _, key, *, verbose: asked.append((key, verbose)) or 1)
     assert tokenize.tokenize(layout, KEY, verbose=True) == 1
     assert asked == [(tiny.V1, True)]
+
+
+def test_a_check_that_failed_and_stopped_nothing_is_named_at_the_end(root, capsys, monkeypatch):
+    runs = builder.Builder(None, root.instance, {}, False, ["token_shards/outputs_as_written of tiny.v1.t16"])
+    monkeypatch.setattr(runs.__class__, "observe", lambda *_: None)
+    monkeypatch.setattr(tokenize, "opened", lambda *_, **__: nullcontext((runs, [])))
+    monkeypatch.setattr(tokenize, "run_layer", lambda *_: [])
+    assert tokenize.tokenize(root.layout, KEY) == 0
+    said = "1 check failed, and stopped nothing: token_shards/outputs_as_written of tiny.v1.t16"
+    assert said in capsys.readouterr().err
 
 
 def test_the_ui_command_makes_a_snapshot_first_where_a_token_set_is_asked_for(monkeypatch):
