@@ -29,12 +29,9 @@ from formats.naming import PairKey, VersionKey
 from formats.parquet_file import Shard
 
 SHOWN = 3
-_OF_DATASHEET = (
-    evidence.DATASHEET_HTML,
-    evidence.DATASHEET_MD,
-    evidence.TRAINING_CONTENT,
-    evidence.DIFFERENCES_HTML,
-)
+_OF_EVERY_DATASHEET = (evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.TRAINING_CONTENT)
+_OF_DATASHEET = (*_OF_EVERY_DATASHEET, evidence.DIFFERENCES_HTML)
+"""What differs is told where there is a version before it."""
 _OF_INDEX = f"{ngram_index.FOLDER}/"
 
 
@@ -82,7 +79,7 @@ def evidence_sealed(layout: Layout, key: VersionKey) -> Finding:
 
 def datasheet_sealed(layout: Layout, key: VersionKey) -> Finding:
     """The datasheet's page, its short form, the training summary and what differs are sealed, and have their hashes."""
-    missing = [name for name in _OF_DATASHEET[:2] if name not in evidence.read_seal(layout.evidence(key))]
+    missing = [name for name in _OF_EVERY_DATASHEET if name not in evidence.read_seal(layout.evidence(key))]
     if missing:
         return Finding(False, f"the seal does not name {', '.join(missing)}; materialize datasheet")
     return _sealed(layout, key, [name for name in evidence.read_seal(layout.evidence(key)) if name in _OF_DATASHEET])

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus_assets.plans.audit_finding import Finding
-from corpus_assets.plans.published_version import open_published, version_before
+from corpus_assets.plans.published_version import json_in, open_published, version_before
 from formats import corpus_manifest, corpus_shard, durable
 from formats import evidence as evidence_files
 from formats.errors import CorruptDataError
@@ -130,5 +130,6 @@ def retention_of_sources(layout: Layout, key: VersionKey) -> Finding:
 
 
 def _kept_ratios(layout: Layout, key: VersionKey) -> dict[str, float]:
-    counts = durable.json_of(layout.evidence(key) / evidence_files.COUNTS)["sources"]
+    folder = layout.evidence(key)
+    counts = json_in(folder, evidence_files.read_seal(folder), evidence_files.COUNTS)["sources"]
     return {name: one["kept"] / one["documents"] for name, one in counts.items() if one["documents"]}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -142,6 +143,24 @@ def test_a_flipped_byte_of_the_evidence_is_named(layout: Layout, name: str) -> N
     )
     with pytest.raises(CorruptDataError, match=Path(name).name):
         find(layout, V1)
+
+
+def test_shares_of_sources_are_read_of_counts_as_they_were_sealed(layout: Layout) -> None:
+    faults.flip_byte(layout.evidence(V1) / evidence.COUNTS, 20)
+    with (
+        mock.patch.object(audit_version, "version_before", return_value=V1),
+        pytest.raises(CorruptDataError, match=r"counts\.json: sha256"),
+    ):
+        audit_version.retention_of_sources(layout, V1)
+
+
+@pytest.mark.parametrize("name", [evidence.DATASHEET_HTML, evidence.DATASHEET_MD, evidence.TRAINING_CONTENT])
+def test_a_datasheet_without_one_of_its_files_in_the_seal_is_named(layout: Layout, name: str) -> None:
+    sealed = dict(evidence.read_seal(layout.evidence(V1)))
+    del sealed[name]
+    evidence.seal(layout.evidence(V1), sealed)
+    found = audit_files.datasheet_sealed(layout, V1)
+    assert (found.passed, found.words) == (False, f"the seal does not name {name}; materialize datasheet")
 
 
 # Changes with true hashes: only the audit whose promise is broken sees them.
