@@ -9,6 +9,7 @@ from corpus_assets.plans import datasheet_words
 from corpus_assets.plans.datasheet_figures import Figures, pii_counts
 from corpus_assets.plans.for_people import plural, share
 from formats import corpus_shard
+from formats.corpus_config import CorpusConfig
 from formats.languages import UNDETERMINED
 from formats.reasons import Reason
 
@@ -58,8 +59,9 @@ def _composition(figures: Figures) -> Iterator[Question]:
     yield Question(
         topic,
         "Is it all there is, or a sample?",
-        f"{figures.num_docs:,} of {documents:,} raw documents ({share(figures.num_docs, documents)}); each of the "
-        "others left for one reason, which is counted above. How the sources relate to the world is not measured.",
+        f"{_of_sample(figures.config)}{figures.num_docs:,} of {documents:,} raw documents "
+        f"({share(figures.num_docs, documents)}); each of the others left for one reason, which is counted above. How "
+        "the sources relate to the world is not measured.",
     )
     yield Question(topic, "What does a row hold?", f"The columns {', '.join(corpus_shard.SCHEMA.names)}.")
     yield Question(
@@ -118,9 +120,8 @@ def _collection(figures: Figures) -> Iterator[Question]:
         "By what means?",
         f"The stages {', '.join(stage for stage, _, _ in datasheet_words.stages(figures))}; versions stand above.",
     )
-    yield Question(
-        topic, "How was it sampled?", f"Not at all: all {plural(records, 'record')} of these files were read."
-    )
+    drawn = _of_sample(figures.config) or "Not at all: "
+    yield Question(topic, "How was it sampled?", f"{drawn}all {plural(records, 'record')} of these files were read.")
     yield Question(topic, "Who took part, and how were they paid?")
     yield Question(topic, "Over what time?", f"Retrieved from {days[0]} to {days[-1]}, as the ledger says.")
     yield Question(topic, "Was there an ethical review?")
@@ -135,6 +136,13 @@ def _collection(figures: Figures) -> Iterator[Question]:
         else None,
     )
     yield Question(topic, "Was the effect on the people concerned studied?")
+
+
+def _of_sample(config: CorpusConfig) -> str:
+    """How many documents were drawn to be looked at, before what is said of them; nothing where all were."""
+    if not config.is_sample:
+        return ""
+    return f"A sample: {config.sample_permille} of a thousand documents were drawn, by their ids alone; "
 
 
 def _processing(figures: Figures) -> Iterator[Question]:

@@ -9,6 +9,7 @@ from corpus_assets.plans.datasheet_figures import Figures
 from corpus_assets.plans.for_people import NONE, num_bytes, plural, rounded, share
 from corpus_assets.plans.web_addresses import asks_for_sites, in_words
 from formats.corpus_config import CorpusConfig, LicenseRules
+from formats.languages import UNDETERMINED
 from formats.reasons import FILTERS, MODEL_FILTERS
 
 _SPDX_WORD = re.compile(r"[A-Za-z0-9.+-]+")
@@ -20,7 +21,7 @@ _SAID_ELSEWHERE = ("dataset", "version", "sources", "licenses.allow", "config_sh
 
 def headline(figures: Figures) -> str:
     """The version in one sentence."""
-    languages = set(figures.total("languages")) - {"und"}
+    languages = set(figures.total("languages")) - {UNDETERMINED}
     return (
         f"{plural(figures.num_docs, 'document')} with {rounded(figures.num_chars)} characters from "
         f"{plural(len(figures.sources), 'source')} under {plural(len(figures.licenses()), 'licence')}, in "
@@ -125,9 +126,10 @@ def known_limits(figures: Figures) -> Iterator[str]:
             told = in_words(asks_for_sites(config), one.row, without, one.counts["documents"])
             yield f"{told[0].upper()}{told[1:]}."
     languages = figures.total("languages")
-    if languages["und"]:
-        told = f"{plural(languages['und'], 'document')} ({share(languages['und'], figures.num_docs)})"
-        yield f"{told} have no language label: too short, or the two voices unsure."
+    if unlabelled := languages[UNDETERMINED]:
+        told = f"{plural(unlabelled, 'document')} ({share(unlabelled, figures.num_docs)})"
+        why = "too short, in two languages" if config.lang.mixed == UNDETERMINED else "too short"
+        yield f"{told} have no language label: {why}, or the two voices unsure."
     pairs, rules = figures.pairs, config.dedup.near
     if pairs["pairs_skipped"]:
         told = f"{plural(pairs['pairs_skipped'], 'meeting')} in {plural(pairs['hot_buckets'], 'hot bucket')}"

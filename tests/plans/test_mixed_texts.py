@@ -1,6 +1,7 @@
 """Texts in two languages: `und` where a config asks for it; which languages they are stands in the evidence."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,9 @@ import pytest
 
 from corpus_assets.commands.trace_words import document_lines
 from corpus_assets.commands.verify import verify_version
+from corpus_assets.plans.datasheet_figures import measure
+from corpus_assets.plans.datasheet_words import known_limits
+from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.tracing import trace
 from formats import evidence
 from formats.layout import Layout
@@ -49,6 +53,15 @@ def test_the_two_languages_stand_in_the_evidence_and_the_version_is_right(layout
     assert languages(layout)["web:4"] == "und"
     report = verify_version(layout, V1)
     assert report.ok, [str(problem) for check in report.checks for problem in check.problems]
+
+
+def test_the_datasheet_says_that_two_languages_are_a_reason_only_where_the_config_asks(layout):
+    figures = measure(open_published(layout, V1))
+    figures.sources[0].counts["languages"]["und"] = 1
+    assert "no language label: too short, in two languages, or the two voices unsure" in " ".join(known_limits(figures))
+    rules = replace(figures.config.lang, mixed="greatest")
+    figures = replace(figures, config=replace(figures.config, lang=rules))
+    assert "no language label: too short, or the two voices unsure" in " ".join(known_limits(figures))
 
 
 def test_trace_says_which_languages_they_are(layout):

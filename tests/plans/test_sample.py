@@ -14,6 +14,7 @@ import pytest
 from corpus_assets.commands import diff, verify_evidence
 from corpus_assets.commands.verify import verify_version
 from corpus_assets.plans.datasheet_figures import measure
+from corpus_assets.plans.datasheet_questions import questions
 from corpus_assets.plans.datasheet_words import known_limits
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.tracing import trace
@@ -80,6 +81,9 @@ def test_the_manifest_the_funnel_trace_and_the_datasheet_say_that_it_is_a_sample
     version = open_published(layout, V3)
     assert [sum(step.taken) for step in measure(version).funnel() if step.name == "filter sample"] == [len(out)]
     assert "of a thousand documents 500 were looked at" in " ".join(known_limits(measure(version)))
+    answers = {one.asks: one.answer for one in questions(measure(version))}
+    for asks in ("How was it sampled?", "Is it all there is, or a sample?"):
+        assert answers[asks].startswith("A sample: 500 of a thousand documents were drawn")
     [found] = trace(layout, out[0], [V3]).documents
     assert found.reason == "it is not in the sample that the version takes"
 
