@@ -32,7 +32,9 @@ _REASONS_SHOWN = 8
 
 @dataclass(frozen=True)
 class Shown:
-    """All that is told of one version. `stands` is None where its config is wrong, which `wrong` says."""
+    """All that is told of one version. `stands` is None where its config is wrong; `wrong` says what cannot be read of
+    that, or of the marks.
+    """
 
     key: VersionKey
     stands: VersionStanding | None
@@ -52,7 +54,7 @@ class Shown:
 
     @property
     def fine(self) -> bool:
-        return self.state.is_there and all(one.state.is_there for one in self.tokens)
+        return not self.wrong and self.state.is_there and all(one.state.is_there for one in self.tokens)
 
     def reasons(self) -> Iterator[str]:
         """What a person should know beside the states, each once."""
@@ -131,22 +133,26 @@ def _told(layout: Layout, key: VersionKey, *, steps: bool) -> Shown:
     ends = bad_ends(layout, [*map(str, version.pairs), str(key), *(str(one.key) for one in tokens)])
     sources = {source: _failed(found, ends.get(str(PairKey(source, key)))) for source, found in stands.sources.items()}
     whole = _failed(stands.whole, ends.get(str(key)))
-    try:
-        marks = _marks(layout, key, tokens)
-    except CorpusError as error:
-        return Shown(key, None, tokens, [], str(error))
+    marks, unreadable = _marks(layout, key, tokens)
     notes: list[str] = []
     if stands.published:
         with suppress(CorpusError):  # its state says so already
             notes += ledger_changes.since_published(layout, version)
     stands = VersionStanding(sources, whole, stands.published)
-    return Shown(key, stands, tokens, list(ends.values()), marks=marks, notes=notes)
+    return Shown(key, stands, tokens, list(ends.values()), "; ".join(unreadable), marks, notes)
 
 
-def _marks(layout: Layout, key: VersionKey, tokens: Sequence[TokenStanding]) -> list[Yank]:
-    version = yanking.of_version(layout, key)
-    found = [yanking.of_snapshot(layout, one.snapshot_id) for one in tokens if one.snapshot_id and one.state.is_there]
-    return list(dict.fromkeys(mark for mark in (version, *found) if mark is not None))
+def _marks(layout: Layout, key: VersionKey, tokens: Sequence[TokenStanding]) -> tuple[list[Yank], list[str]]:
+    """The marks, and why others cannot be read: whoever reads what they are on is refused, so it is not fine."""
+    found, unreadable = dict[Yank, None](), dict[str, None]()
+    for name in (str(key), *(one.snapshot_id for one in tokens if one.snapshot_id and one.state.is_there)):
+        try:
+            mark = yanking.of_named(layout, name)
+        except CorpusError as error:
+            unreadable[str(error)] = None
+        else:
+            found |= {} if mark is None else {mark: None}
+    return list(found), list(unreadable)
 
 
 def _failed(found: Sequence[Standing], end: BadEnd | None) -> list[Standing]:

@@ -13,7 +13,7 @@ from corpus_assets.commands import config, last_runs, status
 from corpus_assets.commands.last_runs import BadEnd
 from corpus_assets.plans.raw_set import make_raw_set
 from corpus_assets.plans.standing import Standing, State
-from formats import durable, ledger, ledger_urls
+from formats import durable, ledger, ledger_urls, yank
 from formats.errors import ConfigError
 from formats.layout import Layout
 from formats.naming import VersionKey
@@ -56,6 +56,19 @@ def test_a_published_version_is_fine_and_nothing_is_written(tmp_path, capsys):
     assert states(said["versions"][0], "web") == ["done"] * 6
     assert {one["state"] for one in said["versions"][0]["whole"].values()} == {"done"}
     assert as_they_lie(layout.root) == before
+
+
+def test_a_yank_mark_that_cannot_be_read_is_told_beside_the_standing_and_is_not_fine(tmp_path, capsys):
+    layout = tiny.copy(tmp_path / "root")
+    path = yank.path_of_version(layout.root, tiny.V1.dataset, tiny.V1.version)
+    path.write_text("{")
+    code, said = told(capsys, layout, "tiny.v1")
+    [version] = said["versions"]
+    assert (code, said["fine"], version["state"]) == (1, False, "done")
+    assert states(version, "web") == ["done"] * 6
+    assert any(str(path) in line for line in version["reasons"])
+    command_line.run(status, layout.root, "status", "tiny.v1")
+    assert "published: 21 documents" in capsys.readouterr().out
 
 
 def test_what_a_published_version_no_longer_needs_may_be_gone(tmp_path, capsys):
