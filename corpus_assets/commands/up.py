@@ -3,6 +3,7 @@
 import argparse
 import errno
 import functools
+import ipaddress
 import os
 import shutil
 import socket
@@ -97,7 +98,7 @@ def _serve(args: argparse.Namespace, reached: list[str]) -> int:
     dagster = str(beside_python) if beside_python.exists() else shutil.which("dagster")
     if not dagster:
         raise ConfigError("the dagster command is not installed in this environment; install the project again")
-    url = f"http://{args.host}:{args.port}"
+    url = url_of(args.host, args.port)
     # Dagster lets a sensor look at five runs a tick; a version of many sources has two runs a source.
     os.environ.setdefault("DAGSTER_RUN_STATUS_SENSOR_PROCESS_LIMIT", "100")
     # On a busy machine the code can take longer to answer than the minute after which Dagster fails a run.
@@ -118,6 +119,17 @@ def _serve(args: argparse.Namespace, reached: list[str]) -> int:
             up_log.pump, out=sys.stdout, every=args.every_tick, json_lines=args.log_format == "json"
         )
         return up_process.run([*command, "-p", str(args.port)], lock, show)
+
+
+def url_of(host: str, port: int) -> str:
+    """Where the UI that listens there is reached: of one that listens on all addresses, by this machine's name."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:  # a name
+        return f"http://{host}:{port}"
+    if address.is_unspecified:
+        return f"http://{socket.getfqdn()}:{port}"
+    return f"http://{f'[{host}]' if address.version == 6 else host}:{port}"
 
 
 def check_port(host: str, port: int) -> None:

@@ -4,6 +4,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -58,6 +59,22 @@ def test_a_host_that_is_not_this_machine_is_refused(
     assert f"{host}:3000: " in said
     assert "--host takes an address of this machine, such as 127.0.0.1" in said
     assert "end what listens there" not in said
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:3000"),
+        ("build.example.org", "http://build.example.org:3000"),
+        ("::1", "http://[::1]:3000"),
+        ("0.0.0.0", "http://corpora.example.org:3000"),
+        ("::", "http://corpora.example.org:3000"),
+    ],
+)
+def test_alerts_link_to_an_address_that_can_be_opened(host: str, url: str) -> None:
+    with mock.patch("socket.getfqdn", return_value="corpora.example.org"):
+        assert up.url_of(host, 3000) == url
+    assert urlsplit(url).port == 3000
 
 
 def test_a_port_that_was_in_use_a_moment_ago_is_free() -> None:
