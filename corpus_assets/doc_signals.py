@@ -25,8 +25,8 @@ from resources.store import Store
     pool="cpu",
 )
 def doc_signals(context: dg.AssetExecutionContext, store: Store, engine: EngineResource) -> dg.MaterializeResult:
-    """Language, counts and repetition of every document; quality and perplexity, where the config has models, of those
-    that the cheap rules keep. Thresholds of models come later and touch no text.
+    """Language, counts and repetition of every document; quality, safety and perplexity, where the config has models,
+    of those that the cheap rules keep. Thresholds of models come later and touch no text.
     """
     pair = load_pair(store.layout, PairKey.parse(context.partition_key))
     build = Build(store.layout, engine.open(store.layout, context))

@@ -113,5 +113,5 @@ def observe_token_configs(context: dg.OpExecutionContext) -> dg.DataVersionsByPa
 
 @dg.observable_source_asset(name="model_config", partitions_def=by_model, group_name=GROUP)
 def observe_model_configs(context: dg.OpExecutionContext) -> dg.DataVersionsByPartition:
-    """models/<name>.yaml: of which documents each model of quality or perplexity is trained."""
+    """models/<name>.yaml: of which documents each model of quality, safety or perplexity is trained."""
     return dg.DataVersionsByPartition(model_versions(context.log.error))

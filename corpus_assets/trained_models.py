@@ -1,4 +1,4 @@
-"""trained_models: models of quality and perplexity, trained on sources of your own, that configs of versions pin."""
+"""trained_models: models of quality, safety and perplexity, trained on sources of your own, for configs to pin."""
 
 import dagster as dg
 

@@ -23,7 +23,9 @@ _MAX_SEED = 2**32 - 1
 
 def add_parser(subparsers: Any) -> None:
     """Add `model` to the command line."""
-    parser = subparsers.add_parser("model", help="train models of quality and perplexity, by which versions filter")
+    parser = subparsers.add_parser(
+        "model", help="train models of quality, safety and perplexity, by which versions filter"
+    )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     model_train.add_parser(verbs)
     quality = verbs.add_parser("quality", help="a classifier that tells documents of good sources from others")
