@@ -118,6 +118,17 @@ class HashedFile:
         self.close()
 
 
+def link_or_copy(path: Path, name: Path) -> None:
+    """Another name of the file; a copy where `name` lies on another file system, or this one has no links."""
+    try:
+        os.link(path, name)
+    except OSError:
+        with naming(name):
+            shutil.copyfile(path, name)
+            with open(name, "rb") as copy:
+                os.fsync(copy.fileno())
+
+
 def remove_unfinished(*paths: Path) -> None:
     """Remove what killed calls of `write_file` left beside `paths`. For the only writer of these files."""
     for path in paths:

@@ -22,6 +22,12 @@ def lock_of(layout: Layout, token: str) -> Path:
     return layout.work("locks", f"process-{token}")
 
 
+def building(layout: Layout) -> int:
+    """How many processes that build hold their lock."""
+    every = lock_of(layout, "*")
+    return sum(durable.is_held(lock) for lock in every.parent.glob(every.name))
+
+
 def place(layout: Layout) -> str:
     """Where locks can be asked: this machine and root."""
     return f"{socket.gethostname()}:{layout.root}"

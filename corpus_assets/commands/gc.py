@@ -14,6 +14,7 @@ from corpus_assets.plans.pinned import Build
 from formats.errors import ConfigError, TransientError
 from formats.layout import Layout
 from resources.engines.local import LocalEngine
+from resources.run_process import building
 
 _MOST_DAYS = 36_500
 
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     layout, days = args.layout, args.runs_older_than
     if days is not None and not 0 <= days <= _MOST_DAYS:
         raise ConfigError(f"--runs-older-than is {days:g}, expected 0 to {_MOST_DAYS} days")
-    if args.delete and (at_work := garbage.building(layout)):
+    if args.delete and (at_work := building(layout)):
         builds = counted(at_work, "process")
         raise TransientError(
             f"{layout.root}: {builds} of `corpus build`, `corpus tokenize` or the UI at work; run gc afterwards"

@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from corpus_assets.commands.environment import HISTORY
 from formats import durable
 from formats.layout import Layout
+from resources import run_process
 
-PROCESS_TAG = "corpus/process"
-"""The tag that names a run's process."""
 _ENDED_BADLY = {"FAILURE": "failed", "CANCELED": "was canceled"}
 _UNFINISHED = {"NOT_STARTED", "STARTING", "STARTED", "CANCELING"}
 _LATEST = """
@@ -43,7 +42,7 @@ def bad_ends(layout: Layout, partitions: Sequence[str]) -> dict[str, BadEnd]:
         return {}
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1)) as database:
-            rows = database.execute(_LATEST, (PROCESS_TAG,)).fetchall()
+            rows = database.execute(_LATEST, (run_process.TAG,)).fetchall()
     except sqlite3.Error:
         return {}
     wanted = set(partitions)
@@ -53,7 +52,7 @@ def bad_ends(layout: Layout, partitions: Sequence[str]) -> dict[str, BadEnd]:
 
 def _how(layout: Layout, status: str, ended: float | None, token: str | None) -> str | None:
     if status in _UNFINISHED:
-        dead = token is not None and not durable.is_held(layout.work("locks", f"process-{token}"))
+        dead = token is not None and not durable.is_held(run_process.lock_of(layout, token))
         return "has lost its process" if dead else None
     if status not in _ENDED_BADLY:
         return None

@@ -13,7 +13,6 @@ from corpus_assets.commands.last_runs import BadEnd, bad_ends
 from corpus_assets.commands.words import counted
 from corpus_assets.plans import ledger_changes, standing, yanking
 from corpus_assets.plans.for_people import shortened
-from corpus_assets.plans.garbage import building
 from corpus_assets.plans.model_standing import ModelStanding, of_model
 from corpus_assets.plans.pinned import Build, load_version
 from corpus_assets.plans.published_version import published_versions
@@ -26,6 +25,7 @@ from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
 from formats.yank import Yank
 from resources.engines.local import LocalEngine
+from resources.run_process import building
 
 _REASONS_SHOWN = 8
 

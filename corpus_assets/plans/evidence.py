@@ -1,6 +1,5 @@
 """The evidence of a version: gathered from its stages, written beside the shards, sealed."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -236,23 +235,12 @@ def _write_documents(folder: Path, evidence: Evidence) -> list[Shard]:
     folder.mkdir(parents=True)
     parts = list(evidence.outcomes.shards)
     for part in parts:
-        _link(parquet_file.verified(part), folder / Path(part.path).name)
+        durable.link_or_copy(parquet_file.verified(part), folder / Path(part.path).name)
     if not parts:  # without one raw document the table is there, too
         empty, groups = folder / evidence_files.PART_PATTERN.format(id=0), dataset.DEFAULT_ROW_GROUP_BYTES
         parts = [dataset.write_lasting_shard(0, empty, [], evidence.outcomes.schema, row_group_bytes=groups)]
     durable.fsync_folder(folder)
     return parts
-
-
-def _link(path: Path, name: Path) -> None:
-    """Another name of the file; a copy where the work folder lies on another file system, or this one has no links."""
-    try:
-        os.link(path, name)
-    except OSError:
-        with durable.naming(name):
-            shutil.copyfile(path, name)
-            with open(name, "rb") as copy:
-                os.fsync(copy.fileno())
 
 
 def _hold_config(layout: Layout, version: Version, copy: Path) -> None:

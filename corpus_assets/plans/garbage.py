@@ -11,15 +11,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus_assets.plans import named_snapshot, trained_models, work
+from corpus_assets.plans import raw_set as raw_sets
 from corpus_assets.plans.model_standing import unneeded_files
 from corpus_assets.plans.needed import Needed, needed
 from corpus_assets.plans.pinned import Build
 from corpus_assets.plans.pull import STAGE as PULLED
-from corpus_assets.plans.trained_models import lock_of
 from formats import durable, raw_set
 from formats.errors import ConfigError, CorpusError
 from formats.layout import Layout
 from formats.naming import RESERVED, VersionKey
+from resources.download.cache import Cache
+from resources.engines import scratch
 
 STAGES = (
     "documents",
@@ -72,17 +75,14 @@ def find(build: Build) -> list[Garbage]:
     layout, must_stay = build.layout, needed(build)
     found = [*_stage_outputs(layout, must_stay), *_raw_sets(layout, must_stay), *_cache(layout, must_stay)]
     found += [*_unfinished(layout), *_scratch(layout)]
-    found += [Garbage(MODEL, path, size(path), lock_of(layout, name)) for path, name in unneeded_files(layout)]
+    found += [
+        Garbage(MODEL, path, size(path), trained_models.lock_of(layout, name)) for path, name in unneeded_files(layout)
+    ]
     return sorted((one for one in found if one.lock is None or not durable.is_held(one.lock)), key=_order)
 
 
 def _order(one: Garbage) -> tuple[str, str]:
     return one.kind, str(one.path)
-
-
-def building(layout: Layout) -> int:
-    """How many processes that build hold their lock."""
-    return sum(durable.is_held(lock) for lock in layout.work("locks", "").glob("process-*"))
 
 
 def delete(one: Garbage) -> bool:
@@ -128,7 +128,7 @@ def _stage_outputs(layout: Layout, must_stay: Needed) -> Iterator[Garbage]:
 def _raw_sets(layout: Layout, must_stay: Needed) -> Iterator[Garbage]:
     """One that cannot be opened stays: it does not say whose it is."""
     for folder in (layout.corpus / "raw").glob("*/*"):
-        lock = folder.parent / ".lock"
+        lock = raw_sets.lock_of(folder.parent)
         if folder.is_dir() and _RAW_SET.fullmatch(folder.name):
             with suppress(CorpusError):
                 held = raw_set.open_set(folder)
@@ -151,7 +151,7 @@ def _cache(layout: Layout, must_stay: Needed) -> Iterator[Garbage]:
             complete = path.name == digest
             if digest not in must_stay.files or (not complete and (layout.cache / digest).exists()):
                 kind = FETCHED if complete else UNFINISHED
-                yield Garbage(kind, path, size(path), layout.cache / f".{digest}.flock")
+                yield Garbage(kind, path, size(path), Cache(layout.cache).flock(digest))
 
 
 def _unfinished(layout: Layout) -> Iterator[Garbage]:
@@ -160,10 +160,11 @@ def _unfinished(layout: Layout) -> Iterator[Garbage]:
     """
     for folder in (*layout.work("", "").glob("*/*.tmp"), *layout.snapshots.glob("*.tmp")):
         if folder.is_dir():
-            yield Garbage(UNFINISHED, folder, size(folder), folder.with_name(f".{folder.name}.lock"))
+            yield Garbage(UNFINISHED, folder, size(folder), work.lock_of(folder))
     for folder in layout.work(PULLED, "").glob("*"):
-        name = f"snapshot-{folder.name}" if _DIGEST.fullmatch(folder.name) else folder.name
-        yield Garbage(UNFINISHED, folder, size(folder), layout.work("locks", name))
+        of_snapshot = _DIGEST.fullmatch(folder.name)
+        lock = named_snapshot.lock_of(layout, folder) if of_snapshot else layout.work("locks", folder.name)
+        yield Garbage(UNFINISHED, folder, size(folder), lock)
     for folder in layout.corpus.glob("*/*"):
         out = folder.with_suffix("")
         if folder.parent.name in RESERVED or not folder.is_dir() or folder.suffix not in (".tmp", ".old"):
@@ -185,7 +186,7 @@ def _is_version(layout: Layout, words: str) -> bool:
 def _scratch(layout: Layout) -> Iterator[Garbage]:
     for folder in layout.work("scratch", "").glob("**/sort-*"):
         if folder.is_dir():
-            yield Garbage(SCRATCH, folder, size(folder), folder / "lock")
+            yield Garbage(SCRATCH, folder, size(folder), scratch.lock_of(folder))
 
 
 def size(path: Path) -> int:

@@ -1,6 +1,7 @@
 """Which snapshot a person means: by its id, by the name of its folder, or by the token set that it was made of last."""
 
 import re
+from pathlib import Path
 
 from corpus_assets.plans.snapshot_corpus import snapshots_below
 from formats import durable
@@ -15,6 +16,11 @@ METAVAR = "SNAPSHOT"
 HELP = "sha256:… of a snapshot (also without sha256:), or <dataset>.<version>.<tokens>"
 _FOLDER = re.compile("[0-9a-f]{64}")
 _SHOWN = 5
+
+
+def lock_of(layout: Layout, folder: Path) -> Path:
+    """Held while a snapshot is put in its place, or collected for it; `folder` bears the name of that place."""
+    return layout.work("locks", f"snapshot-{folder.name}")
 
 
 def is_meant(name: str) -> bool:

@@ -4,8 +4,6 @@ Two engine steps: the sampled n-grams of every shard, then a sort by hash into p
 and a sort of one row an n-gram that is kept.
 """
 
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -159,13 +157,6 @@ def _fill(folder: Path, parts: tuple[Shard, ...], head: bytes) -> None:
     temporary = folder.with_name(f"{folder.name}.tmp")
     temporary.mkdir()
     for part in parts:
-        path, name = parquet_file.verified(part), temporary / Path(part.path).name
-        try:
-            os.link(path, name)
-        except OSError:  # the work folder lies on another file system, or this one has no links
-            with durable.naming(name):
-                shutil.copyfile(path, name)
-                with open(name, "rb") as copy:
-                    os.fsync(copy.fileno())
+        durable.link_or_copy(parquet_file.verified(part), temporary / Path(part.path).name)
     durable.write_file(temporary / NAME_ON_DISK, head)
     durable.swap_folder(temporary, folder)

@@ -4,7 +4,6 @@ Files are collected in `corpus/work/pulled`, so that a pull that was stopped goe
 the lock comes last, as when a version is built here.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus_assets.plans import publication
-from corpus_assets.plans.named_snapshot import is_meant
+from corpus_assets.plans.named_snapshot import is_meant, lock_of
 from corpus_assets.plans.publication import Publication, StoredFile, VersionNames
 from corpus_assets.plans.published_version import CONFIG_COPY, open_published
 from formats import durable, ledger, yank
@@ -128,7 +127,7 @@ def _pull_snapshot(store: S3Store, layout: Layout, name: str, say: Say | None) -
     snapshot_id = snapshot_named(store, layout, name)
     final = manifest.folder_of(layout.root, snapshot_id)
     staging = layout.work(STAGE, final.name)
-    with durable.one_at_a_time(layout.work("locks", f"snapshot-{final.name}")):
+    with durable.one_at_a_time(lock_of(layout, final)):
         durable.restore_folder(final)
         found = fetch_snapshot_head(store, staging, snapshot_id)
         files = (*found.files, found.last)
@@ -160,7 +159,7 @@ def _collect(
         if _is_here(root, file):
             path.unlink(missing_ok=True)
             path.parent.mkdir(parents=True, exist_ok=True)
-            os.link(root / file.name, path)
+            durable.link_or_copy(root / file.name, path)
             return False
         if _is_here(staging, file):
             return file in brought

@@ -2,7 +2,6 @@
 the row. Streaming: some batches of records and one part are held.
 """
 
-import fcntl
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -231,7 +230,10 @@ def _place(folder: Path, row: LedgerRow, extractor: dict[str, Any]) -> Path:
 def _locked(folder: Path) -> Iterator[Path]:
     """One maker a source at a time; a second one waits."""
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "ab") as lock:
-        with durable.naming(folder / ".lock"):
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with durable.one_at_a_time(lock_of(folder)):
         yield folder
+
+
+def lock_of(folder: Path) -> Path:
+    """Held by who makes a raw set of the source whose raw sets lie in `folder`."""
+    return folder / ".lock"

@@ -10,7 +10,7 @@ import pyarrow as pa
 from corpus_assets.kernels.arrow import string_buffers
 from corpus_assets.plans import ngram_index
 from corpus_assets.plans.audit_snapshot import damaged_files
-from corpus_assets.plans.named_snapshot import last_id
+from corpus_assets.plans.named_snapshot import last_id, lock_of
 from corpus_assets.plans.token_build import TokenBuild
 from corpus_assets.plans.token_shards import packed, tokenized
 from corpus_assets.plans.work import being_made, library_version
@@ -45,7 +45,7 @@ def write_snapshot(build: TokenBuild) -> Snapshot:
         shards = list(_write_shards(temporary, build, sequences))
         snapshot_id = manifest.write(temporary, _document(build, shards, sequences))
         final = manifest.folder_of(layout.root, snapshot_id)
-        with durable.one_at_a_time(layout.work("locks", f"snapshot-{final.name}")):
+        with durable.one_at_a_time(lock_of(layout, final)):
             durable.restore_folder(final)
             if not final.exists() or damaged_files(layout.root, snapshot_id):
                 durable.swap_folder(temporary, final)

@@ -188,8 +188,8 @@ def being_made(out: Path, gate: Path) -> Iterator[Path]:
     with ExitStack() as held:
         with durable.one_at_a_time(gate):  # so that no run sweeps a folder before its owner has locked it
             _sweep(out.parent)
-            held.enter_context(durable.one_at_a_time(_lock_of(temporary)))
-            held.callback(_lock_of(temporary).unlink)  # before it is let go, and after the folder
+            held.enter_context(durable.one_at_a_time(lock_of(temporary)))
+            held.callback(lock_of(temporary).unlink)  # before it is let go, and after the folder
             held.callback(shutil.rmtree, temporary, ignore_errors=True)
             temporary.mkdir()
         yield temporary
@@ -197,17 +197,18 @@ def being_made(out: Path, gate: Path) -> Iterator[Path]:
 
 def being_made_now(out: Path) -> bool:
     """Whether a living process works on what will be `out`."""
-    return any(durable.is_held(_lock_of(folder)) for folder in out.parent.glob(f"{out.name}.*.tmp"))
+    return any(durable.is_held(lock_of(folder)) for folder in out.parent.glob(f"{out.name}.*.tmp"))
 
 
-def _lock_of(temporary: Path) -> Path:
+def lock_of(temporary: Path) -> Path:
+    """Held by who fills the temporary folder."""
     return temporary.with_name(f".{temporary.name}.lock")
 
 
 def _sweep(stage: Path) -> None:
     """Remove the temporary folders of a stage whose makers are gone, and their locks."""
     for folder in stage.glob("*.tmp"):
-        if not durable.is_held(_lock_of(folder)):
+        if not durable.is_held(lock_of(folder)):
             shutil.rmtree(folder, ignore_errors=True)
     for lock in stage.glob(".*.tmp.lock"):
         if not durable.is_held(lock):

@@ -28,13 +28,14 @@ class Cache:
     def partial(self, sha256: str) -> Path:
         return self.folder / f"{sha256}.partial"
 
-    def _flock(self, sha256: str) -> Path:
+    def flock(self, sha256: str) -> Path:
+        """Held by who writes the file."""
         return self.folder / f".{sha256}.flock"
 
     def has_leftovers(self, sha256: str) -> bool:
         """Whether a process killed after `<sha256>` was there left something beside it, in a folder one may write."""
         path = self.partial(sha256)
-        left = any(one.exists() for one in (path, partial.path_of(path), self._flock(sha256)))
+        left = any(one.exists() for one in (path, partial.path_of(path), self.flock(sha256)))
         return left and os.access(self.folder, os.W_OK)
 
     def remove_leftovers(self, sha256: str) -> None:
@@ -78,7 +79,7 @@ class Cache:
         looks whether the name still means the same file: else another holder removed it meanwhile.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._flock(sha256)
+        path = self.flock(sha256)
         told = False
         while True:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

@@ -17,13 +17,18 @@ def spill_folder(scratch: Path) -> Iterator[Path]:
         fcntl.flock(gate, fcntl.LOCK_EX)
         _sweep(scratch)
         folder = Path(tempfile.mkdtemp(prefix="sort-", dir=scratch))
-        lock = open(folder / "lock", "w")  # noqa: SIM115 held as long as the folder
+        lock = open(lock_of(folder), "w")  # noqa: SIM115 held as long as the folder
         fcntl.flock(lock, fcntl.LOCK_EX)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         lock.close()
+
+
+def lock_of(folder: Path) -> Path:
+    """Held as long as the folder is in use."""
+    return folder / "lock"
 
 
 def _sweep(scratch: Path) -> None:
@@ -34,7 +39,7 @@ def _sweep(scratch: Path) -> None:
 
 def _in_use(folder: Path) -> bool:
     lock: IO[str]
-    with suppress(FileNotFoundError), open(folder / "lock", "r+") as lock:
+    with suppress(FileNotFoundError), open(lock_of(folder), "r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

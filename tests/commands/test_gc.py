@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import shutil
+import time
 from pathlib import Path
 
 import dagster as dg
@@ -11,18 +12,22 @@ import numpy as np
 import pytest
 
 from corpus_assets.commands import gc, old_runs, status, trace, verify
-from corpus_assets.plans import extractors, garbage
+from corpus_assets.plans import extractors, garbage, named_snapshot, raw_set
 from corpus_assets.plans.extractors import shipped_model
 from corpus_assets.plans.ngram_hits import of_texts
 from corpus_assets.plans.ngram_index import write_ngram_index
 from corpus_assets.plans.pinned import load_version, row_to_pin
 from corpus_assets.plans.published_version import open_published
 from corpus_assets.plans.raw_set import make_raw_set
+from corpus_assets.plans.work import lock_of
 from corpus_assets.stages import quality_text
 from formats import block_model, durable, ledger, ledger_urls
 from formats.errors import ConfigError, CorruptDataError, TransientError
 from formats.layout import Layout
 from formats.naming import PairKey, VersionKey
+from resources import run_process
+from resources.download.cache import Cache
+from resources.engines import scratch
 from tests import build_by_plans, faults
 from tests.assets import tiny
 from tests.commands import command_line
@@ -205,7 +210,7 @@ def test_a_download_under_way_stays(tmp_path, capsys):
     layout = tiny.unbuilt(tmp_path / "root")
     layout.cache.mkdir()
     (layout.cache / f"{'1' * 64}.partial").write_bytes(b"12345")
-    with durable.one_at_a_time(layout.cache / f".{'1' * 64}.flock"):
+    with Cache(layout.cache).lock("1" * 64, time.sleep, list):
         assert freed(capsys, layout, "--delete")["paths"] == []
     assert len(freed(capsys, layout, "--delete")["paths"]) == 1
 
@@ -250,17 +255,18 @@ def test_an_old_folder_that_is_the_only_copy_stays_and_is_put_back(tmp_path, cap
 @pytest.mark.parametrize(
     ("folder", "lock"),
     [
-        (f"corpus/work/doc_signals/{'0' * 64}.a.tmp", f"corpus/work/doc_signals/.{'0' * 64}.a.tmp.lock"),
-        ("corpus/tiny/v1.tmp", "corpus/work/locks/tiny.v1"),
-        ("corpus/raw/web/.20261130.tmp", "corpus/raw/web/.lock"),
-        ("corpus/work/scratch/sort-abc", "corpus/work/scratch/sort-abc/lock"),
+        (f"corpus/work/doc_signals/{'0' * 64}.a.tmp", lambda _, folder: lock_of(folder)),
+        ("corpus/tiny/v1.tmp", lambda layout, _: layout.work("locks", "tiny.v1")),
+        ("corpus/raw/web/.20261130.tmp", lambda _, folder: raw_set.lock_of(folder.parent)),
+        ("corpus/work/scratch/sort-abc", lambda _, folder: scratch.lock_of(folder)),
+        (f"corpus/work/pulled/{'0' * 64}", named_snapshot.lock_of),
     ],
 )
 def test_what_a_living_process_works_on_stays(tmp_path, capsys, folder, lock):
     layout = tiny.copy(tmp_path / "root")
     (layout.root / folder).mkdir(parents=True)
     (layout.root / folder / "some").write_bytes(b"12345")
-    with durable.one_at_a_time(layout.root / lock):
+    with durable.one_at_a_time(lock(layout, layout.root / folder)):
         assert freed(capsys, layout, "--delete")["paths"] == []
     assert (layout.root / folder).exists()
     assert freed(capsys, layout, "--delete")["num_bytes"] == 5
@@ -323,11 +329,10 @@ def test_while_a_build_is_at_work_nothing_is_deleted(tmp_path, capsys):
     layout = tiny.copy(tmp_path / "root")
     abandoned(layout)
     before = as_they_lie(layout.root)
-    with durable.one_at_a_time(layout.work("locks", "process-abc")):
+    with run_process.this_process(layout):
         with pytest.raises(TransientError, match=r"1 process of .* at work"):
             freed(capsys, layout, "--delete")
         assert freed(capsys, layout)["num_bytes"] > 0  # to look is free
-    layout.work("locks", "process-abc").unlink()
     assert as_they_lie(layout.root) == before
 
 

@@ -264,7 +264,7 @@ def history(layout: Layout, *runs: tuple[str, str, str]) -> None:
         for number, (partition, state, process) in enumerate(runs):
             run_id = f"run{number}"
             database.execute("insert into runs values (?, ?, ?, ?, 0)", (number, run_id, state, partition))
-            database.execute("insert into run_tags values (?, ?, ?)", (run_id, last_runs.PROCESS_TAG, process))
+            database.execute("insert into run_tags values (?, ?, ?)", (run_id, run_process.TAG, process))
 
 
 def test_a_failed_run_marks_the_asset_that_it_did_not_make(tmp_path, capsys):
@@ -282,14 +282,10 @@ def test_a_failed_run_marks_the_asset_that_it_did_not_make(tmp_path, capsys):
 def test_a_run_whose_process_is_gone_is_told_and_one_that_lives_is_not(tmp_path, capsys):
     layout = tiny.unbuilt(tmp_path)
     history(layout, ("web@tiny.v1", "STARTED", "dead"), ("tales@tiny.v1", "STARTED", "alive"))
-    with durable.one_at_a_time(layout.work("locks", "process-alive")):
+    with durable.one_at_a_time(run_process.lock_of(layout, "alive")):
         _, said = told(capsys, layout)
     assert [end["how"] for end in said["versions"][0]["failed_runs"]] == ["has lost its process"]
     assert said["running_processes"] == 1
-
-
-def test_the_tag_of_a_process_is_the_one_that_runs_have():
-    assert last_runs.PROCESS_TAG == run_process.TAG
 
 
 def test_a_history_of_another_form_is_no_error(tmp_path, capsys):

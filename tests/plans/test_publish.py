@@ -353,7 +353,7 @@ def test_a_work_folder_on_another_file_system_is_copied_from(layout: Layout, mon
 
     before = bytes_of(layout)
     unpublish(layout)
-    monkeypatch.setattr(evidence_plan.os, "link", refuse)
+    monkeypatch.setattr(durable.os, "link", refuse)
     published(layout)
     assert bytes_of(layout) == before
 
@@ -408,10 +408,10 @@ def test_a_copy_from_there_that_does_not_fit_is_named(
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(evidence_plan.os, "link", refuse)
-    monkeypatch.setattr(evidence_plan.os, "fsync", full)
+    monkeypatch.setattr(durable.os, "link", refuse)
+    monkeypatch.setattr(durable.os, "fsync", full)
     with pytest.raises(OSError, match="No space left") as raised:
-        evidence_plan._link(layout.ledger, tmp_path / "copy")
+        durable.link_or_copy(layout.ledger, tmp_path / "copy")
     assert raised.value.filename == str(tmp_path / "copy")
 
 

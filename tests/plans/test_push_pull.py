@@ -1,5 +1,7 @@
 """A version and its snapshot in a real S3 store: there whole or not at all, whatever breaks, and opened from there."""
 
+import errno
+import os
 import shutil
 import threading
 from collections.abc import Iterator
@@ -336,6 +338,18 @@ def test_what_is_damaged_here_is_mended_by_a_pull(tmp_path, store, layout):
     faults.flip_byte(mine.root / SHARDS.format(2), 0)
     (mine.evidence(KEY) / "files.parquet").unlink()
     assert pull(store, mine, NAME).fetched == 2
+    assert published(mine) == published(layout)
+
+
+def test_what_is_damaged_is_mended_on_a_file_system_without_links(tmp_path, store, layout, monkeypatch):
+    def refuse(_: Path, name: Path) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted", str(name))
+
+    push(store, layout, NAME)
+    mine = copied(layout, tmp_path / "root")
+    faults.flip_byte(mine.root / SHARDS.format(2), 0)
+    monkeypatch.setattr(os, "link", refuse)
+    assert pull(store, mine, NAME).fetched == 1
     assert published(mine) == published(layout)
 
 
