@@ -1,4 +1,4 @@
-"""Checks of dedup over all sources: they warn where what stayed may be the wrong copy."""
+"""Checks of dedup over all sources: they warn where a cluster is too large, or what stayed may be the wrong copy."""
 
 from collections.abc import Callable
 
@@ -25,6 +25,7 @@ def _check(name: str, find: Callable[[Build, list[Pair]], Finding], words: str) 
     return check
 
 
+cluster_sizes = _check("cluster_sizes", audit_dedup.cluster_sizes, "No cluster is larger than max_cluster")
 source_survival = _check(
     "source_survival", audit_dedup.source_survival, "No source loses more than max_source_loss_ratio to the others"
 )

@@ -6,16 +6,13 @@ from pathlib import Path
 import dagster as dg
 
 from corpus_assets.checks.results import as_result
-from corpus_assets.dedup_clusters import dedup_clusters
 from corpus_assets.partitions import by_version
-from corpus_assets.plans import audit_dedup, audit_drift, audit_files, audit_text, audit_version
+from corpus_assets.plans import audit_drift, audit_files, audit_text, audit_version
 from corpus_assets.plans.audit_finding import Finding
-from corpus_assets.plans.pinned import Build, load_version
 from formats import corpus_manifest
 from formats.errors import CorpusError, CorruptDataError
 from formats.layout import Layout
 from formats.naming import VersionKey
-from resources.engine import EngineResource
 from resources.store import Store
 
 Audit = Callable[[Layout, VersionKey], Finding]
@@ -112,10 +109,3 @@ datasheet_sealed = _check(
     "The datasheet's pages are sealed with the evidence, and have their hashes",
     asset="datasheet",
 )
-
-
-@dg.asset_check(asset=dedup_clusters, partitions_def=by_version, description="No cluster is larger than max_cluster")
-def cluster_sizes(context: dg.AssetCheckExecutionContext, store: Store, engine: EngineResource) -> dg.AssetCheckResult:
-    key = VersionKey.parse(context.partition_key)
-    build = Build(store.layout, engine.open(store.layout))
-    return as_result(lambda: audit_dedup.cluster_sizes(build, load_version(store.layout, key)), key, warn=True)

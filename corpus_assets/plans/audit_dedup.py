@@ -7,7 +7,7 @@ from corpus_assets.plans import dedup_report
 from corpus_assets.plans.audit_finding import Finding
 from corpus_assets.plans.evidence_tables import cluster_rows
 from corpus_assets.plans.for_people import plural, share
-from corpus_assets.plans.pinned import Build, Pair, Version, load_pairs
+from corpus_assets.plans.pinned import Build, Pair
 
 
 def source_survival(build: Build, pairs: list[Pair]) -> Finding:
@@ -41,10 +41,10 @@ def keeper_lengths(build: Build, pairs: list[Pair]) -> Finding:
     return Finding(not found.num_unlike, words, {"keepers": found.keepers, "keepers_unlike": found.num_unlike})
 
 
-def cluster_sizes(build: Build, version: Version) -> Finding:
+def cluster_sizes(build: Build, pairs: list[Pair]) -> Finding:
     """The largest cluster against max_cluster; how many there are of each size class."""
-    table = pa.Table.from_batches([cluster_rows(build, load_pairs(build.layout, version.key))])
-    limit = version.config.dedup.near.max_cluster
+    table = pa.Table.from_batches([cluster_rows(build, pairs)])
+    limit = pairs[0].config.dedup.near.max_cluster
     largest = pc.max(table.column("size")).as_py() or 0
     words = f"{table.num_rows} clusters of 2 or more, the largest of {largest}; max_cluster is {limit}"
     return Finding(largest <= limit, words, {"clusters": table.num_rows, "largest": largest})

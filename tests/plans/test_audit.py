@@ -19,7 +19,7 @@ from corpus_assets.plans import (
     audit_version,
 )
 from corpus_assets.plans.audit_finding import Finding
-from corpus_assets.plans.pinned import load_pair, load_pairs, load_version
+from corpus_assets.plans.pinned import load_pair, load_pairs
 from corpus_assets.plans.published_version import version_before
 from corpus_assets.validation.ledger import ROW_CHECKS
 from formats import corpus_manifest, corpus_shard, evidence
@@ -83,7 +83,7 @@ def test_every_audit_of_the_tiny_corpus_passes_and_says_what_it_counted() -> Non
     assert said["tales"]["documents_conserved"] == "10 raw documents, 10 verdicts: 7 kept + 3 dropped"
     assert "7 stayed, 7 came out" in said["web"]["survivors_conserved"]
     assert audit_version.version_conserved(layout, V1).words == "27 raw documents = 21 published + 6 dropped"
-    assert audit_dedup.cluster_sizes(tampering.a_build(layout), load_version(layout, V1)).passed
+    assert audit_dedup.cluster_sizes(tampering.a_build(layout), load_pairs(layout, V1)).passed
 
 
 def test_audits_write_nothing(layout: Layout) -> None:
@@ -91,7 +91,7 @@ def test_audits_write_nothing(layout: Layout) -> None:
     failed(layout)
     for key in tiny.PAIRS:
         of_pair(layout, key)
-    audit_dedup.cluster_sizes(tampering.a_build(layout), load_version(layout, V1))
+    audit_dedup.cluster_sizes(tampering.a_build(layout), load_pairs(layout, V1))
     assert tampering.as_they_lie(layout.root) == before
 
 
@@ -216,7 +216,7 @@ def test_a_manifest_that_counts_otherwise_is_found_by_version_conserved_alone(
 
 def test_a_cluster_above_max_cluster_is_named_with_its_size(layout: Layout) -> None:
     tiny.write_config(layout, dedup={"near": {"max_cluster": 1}})
-    found = audit_dedup.cluster_sizes(tampering.a_build(layout), load_version(layout, V1))
+    found = audit_dedup.cluster_sizes(tampering.a_build(layout), load_pairs(layout, V1))
     assert not found.passed
     assert found.words == "2 clusters of 2 or more, the largest of 2; max_cluster is 1"
 
