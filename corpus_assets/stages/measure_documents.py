@@ -10,6 +10,7 @@ from corpus_assets.kernels.exact_text import exact_digests
 from corpus_assets.kernels.text_signals import StopWords, text_signals
 from corpus_assets.stages import identify_language, mixed_languages
 from corpus_assets.stages.function_words import FUNCTION_WORDS
+from formats.languages import UNDETERMINED
 from formats.stage_tables import SIGNALS
 
 CODE_VERSION = "4"
@@ -28,7 +29,7 @@ def measure_documents(
     """
     text = batch.column("text")
     lang, lang_score = identify_language.identify(text, second_voice=second_voice)
-    if mixed == identify_language.UNDETERMINED:
+    if mixed == UNDETERMINED:
         lang, lang_score = _without_mixed(text, lang, lang_score)
     counted = text_signals(text, lang, _stop_words())
     columns = {
@@ -47,7 +48,7 @@ def measure_documents(
 def _without_mixed(text: pa.Array, lang: pa.Array, lang_score: pa.Array) -> tuple[pa.Array, pa.Array]:
     of_two = mixed_languages.is_mixed(text)
     return (
-        pc.if_else(of_two, pa.scalar(identify_language.UNDETERMINED, lang.type), lang),
+        pc.if_else(of_two, pa.scalar(UNDETERMINED, lang.type), lang),
         pc.if_else(of_two, pa.scalar(0, lang_score.type), lang_score),
     )
 

@@ -19,8 +19,8 @@ from corpus_assets.kernels.prose_windows import prose_windows
 from corpus_assets.stages import identify_language
 from corpus_assets.stages.function_words import among_neighbours
 from corpus_assets.stages.identify_language import ENOUGH_LETTERS, cld2_voice, lid_176, lid_codes
-from corpus_assets.stages.language_codes import UNDETERMINED
 from corpus_assets.stages.side_rows import rows_of, take_or_null
+from formats.languages import UNDETERMINED
 from formats.stage_tables import MIXED_LANGUAGES
 
 CODE_VERSION = "1"
