@@ -15,7 +15,8 @@ from tests.assets import tiny, ui
 from tests.receiver import Receiver
 
 pytestmark = pytest.mark.slow
-BLOCKED, WARNED = VersionKey("tiny", "blocked"), VersionKey("tiny", "warned")
+BLOCKED, WARNED = VersionKey("tiny", "v2-blocked"), VersionKey("tiny", "v3-warned")
+"""After v1, whose evidence tells of the version before it."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,9 @@ def test_a_violation_in_a_build_by_command_is_told_to_the_webhook(
     assert (alert["source"], alert["status"]) == ("web", "FAILURE")
     (check,) = alert["failed_checks"]
     assert (check["check"], check["severity"]) == ("licence_allowed", "ERROR")
-    assert "source web: licence MIT is not allowed by tiny.blocked; allowed: CC-BY-4.0, CC0-1.0" in check["description"]
+    assert (
+        "source web: licence MIT is not allowed by tiny.v2-blocked; allowed: CC-BY-4.0, CC0-1.0" in check["description"]
+    )
     asked = served.query("query($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }", id=alert["run_id"])
     assert asked["runOrError"]["status"] == "FAILURE"
 
@@ -61,7 +64,7 @@ def test_a_warning_in_a_build_that_goes_on_is_told_too(root: Layout, receiver: R
     assert (alert["source"], alert["status"]) == (None, "SUCCESS")
     (check,) = alert["failed_checks"]
     assert (check["check"], check["severity"]) == ("cluster_sizes", "WARN")
-    assert "tiny.warned: 2 clusters of 2 or more, the largest of 2; max_cluster is 1" in check["description"]
+    assert "tiny.v3-warned: 2 clusters of 2 or more, the largest of 2; max_cluster is 1" in check["description"]
 
 
 def test_runs_launched_from_the_ui_give_the_bytes_that_corpus_build_gives(
